@@ -274,7 +274,8 @@ Result<void> KubeClient::watch(std::string_view path, const Query& query,
                                const std::function<Result<bool>(const Json&)>& each) {
   Query asked = query;
   asked.emplace_back("watch", "true");
-  ZOO_TRY(const auto request, impl_->request("GET", with_query(path, asked), {}, {}, {}));
+  ZOO_TRY(auto request, impl_->request("GET", with_query(path, asked), {}, {}, {}));
+  request.idle_timeout = impl_->options_.silence;
   std::string pending;
   Result<void> outcome;
   const auto on_line = [&](std::string_view line) {

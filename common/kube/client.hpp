@@ -29,6 +29,8 @@ struct KubeClientOptions {
   http_client::Headers headers; ///< sent with every request, e.g. Impersonate-User
   std::string unix_socket;
   std::chrono::milliseconds timeout{30'000};
+  /// A watch that hears nothing for so long ends with Code::timeout. Zero: it waits for ever.
+  std::chrono::milliseconds silence{0};
   std::string user_agent = "zood"; ///< the version is added
   bool repeatable = false;         ///< every request: http_client::Request::repeatable
   std::stop_token stop;            ///< every request: http_client::Request::stop

@@ -33,6 +33,7 @@ void ClusterNodes::find(const std::string& address, Done done) {
 void ClusterNodes::begin() {
   const auto now = Clock::now();
   spent_ = {};
+  pages_ = 0;
   if (now >= not_before_) return read("");
   const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(not_before_ - now);
   pause_.start(rest, [this] { read(""); });
@@ -62,8 +63,12 @@ void ClusterNodes::page(Result<upstream::Answer> answer) {
     }
   }
   const auto next = kube::text_at(list, "/metadata/continue");
-  spent_ += Clock::now() - begun;
-  if (!next.empty() && next_names_.size() < k_most) return read(next);
+  const auto spent = Clock::now() - begun;
+  spent_ += spent;
+  if (!next.empty() && next_names_.size() < k_most && ++pages_ < k_most_pages) {
+    const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(rest_ * spent);
+    return rest.count() == 0 ? read(next) : pause_.start(rest, [this, next] { read(next); });
+  }
   finish({});
 }
 

@@ -39,6 +39,7 @@ public:
   static constexpr std::chrono::seconds k_kept{10}; ///< what was read; what is new is read at once
   static constexpr std::size_t k_most = 20'000;     ///< addresses
   static constexpr std::size_t k_page_bytes = 2u << 20;
+  static constexpr std::size_t k_most_pages = 100; ///< of one read, however little is in them
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -57,6 +58,7 @@ private:
   Names names_, next_names_;
   Clock::time_point read_at_{}, not_before_{};
   Clock::duration spent_{}; ///< on the read that is on its way
+  std::size_t pages_ = 0;   ///< of it
   bool known_ = false;
   std::vector<Waiting> waiting_; ///< for the read that is on its way
   net::Timer pause_;

@@ -136,7 +136,7 @@ private:
   void put_components(Record& record, const keeper::PlanState* state) const;
   std::string crash_of(const Record& record, const keeper::PlanState& state) const;
   PkiWish pki_wish(const Record& record, const api::ClusterSpec& spec) const;
-  std::string service_range();
+  Result<std::string> service_range();
   void publish(const Record& record, DoorEntry::State state);
   void forget(const std::string& id);
   Result<keeper::Reply> ask(const keeper::Request& request) const;

@@ -122,7 +122,7 @@ Result<EgressDoors::Open> EgressDoors::open(const DoorEntry& entry) {
               {&loop}, directory / k_socket, std::move(limits),
               std::make_shared<EgressGate>(parts_, room, tls, names_),
               [this, &room](net::Loop&) { return std::make_unique<EgressService>(parts_, room); }));
-  return Open{entry, std::shared_ptr<const EgressTally>(room, &room->tally), std::move(listener)};
+  return Open{entry, room->tally, std::move(listener)};
 }
 
 std::map<std::string, EgressDoors::Count> EgressDoors::counts() const {

@@ -44,7 +44,8 @@ struct EgressRoom {
   std::unique_ptr<ClusterNodes> nodes;
   std::unique_ptr<ClusterServices> services;
   std::unique_ptr<UpstreamPods> pods; ///< of the upstream, whosever they are
-  EgressTally tally;
+  /// It outlives the room, which must not be kept by who counts: it is destroyed on its loop.
+  const std::shared_ptr<EgressTally> tally = std::make_shared<EgressTally>();
   /// Bytes of bodies that zood itself was sent from inside, and has not answered yet. The counter
   /// outlives the room.
   const std::shared_ptr<std::atomic<std::size_t>> inside_bytes =

@@ -82,7 +82,7 @@ EgressGate::~EgressGate() = default;
 
 std::shared_ptr<void> EgressGate::ask(net::Loop& loop, const http::ConnectHead& head,
                                       std::function<void(Decision)> decide) {
-  ++room_->tally.asked;
+  ++room_->tally->asked;
   auto question = std::make_shared<Question>(Question{head, std::move(decide), {}, {}});
   // The gate lives as long as a connection of its door waits.
   loop.post([this, weak = std::weak_ptr(question)] {
@@ -92,7 +92,7 @@ std::shared_ptr<void> EgressGate::ask(net::Loop& loop, const http::ConnectHead& 
 }
 
 void EgressGate::refuse(const Question& question, int status, std::string why) {
-  ++room_->tally.refused;
+  ++room_->tally->refused;
   question.decide(Refusal{status, std::move(why)});
 }
 

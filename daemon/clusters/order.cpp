@@ -9,7 +9,6 @@
 #include "daemon/clusters/kind.hpp"
 
 #include <algorithm>
-#include <future>
 #include <utility>
 
 namespace zoo::clusters {
@@ -90,15 +89,7 @@ void Orders::follow() {
 
 void Orders::stop() {
   runner_.reset();
-  if (parts_.loop.running()) {
-    std::promise<void> done;
-    parts_.loop.post([this, &done] {
-      follower_.reset();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-  follower_.reset();
+  net::run_and_wait(parts_.loop, [this] { follower_.reset(); });
 }
 
 std::string Orders::trouble() const {

@@ -14,28 +14,25 @@ class Review final : public http::StreamHandler {
 public:
   Review(const EgressRoom& room, AskAboutService ask, http::ServerStream& stream)
       : loop_(room.loop), id_(room.cluster.id), ask_(std::move(ask)), stream_(stream),
-        all_bytes_(room.inside_bytes) {}
-  ~Review() override { *all_bytes_ -= counted_; }
+        held_(std::make_shared<Held>(room.inside_bytes)) {}
 
   void on_data(std::string_view bytes) override {
     stream_.consume(bytes.size());
     if (over_) return;
     if (body_.size() + bytes.size() > sync::k_most_review)
       return refuse(413, "a question about a Service has 4 MiB at most");
-    if (*all_bytes_ + bytes.size() > EgressRoom::k_most_inside)
-      return refuse(429, "too much is asked of zood at the same time");
-    counted_ += bytes.size();
-    *all_bytes_ += bytes.size();
+    if (!held_->add(bytes.size())) return refuse(429, "too much is asked of zood at the same time");
     body_.append(bytes);
   }
   void on_end() override {
     if (over_) return;
-    const auto known = ask_(id_, std::move(body_),
-                            [&loop = loop_, weak = std::weak_ptr(self_)](std::string answer) {
-                              loop.post([weak, text = std::move(answer)]() mutable {
-                                if (const auto self = weak.lock()) (*self)->answer(std::move(text));
-                              });
-                            });
+    const auto known =
+        ask_(id_, std::move(body_),
+             [&loop = loop_, weak = std::weak_ptr(self_), held = held_](std::string answer) {
+               loop.post([weak, text = std::move(answer)]() mutable {
+                 if (const auto self = weak.lock()) (*self)->answer(std::move(text));
+               });
+             });
     if (!known)
       refuse(503, "nothing of this virtual cluster is kept upstream, or too much is asked of it");
   }
@@ -43,6 +40,24 @@ public:
   void on_drained() override {}
 
 private:
+  /// Bytes of EgressRoom::inside_bytes: given back when the question and its answerer are gone.
+  class Held {
+  public:
+    explicit Held(std::shared_ptr<std::atomic<std::size_t>> all) : all_(std::move(all)) {}
+    Held(const Held&) = delete;
+    ~Held() { *all_ -= mine_; }
+    bool add(std::size_t bytes) { ///< false: there is no room; on the loop
+      if (*all_ + bytes > EgressRoom::k_most_inside) return false;
+      *all_ += bytes;
+      mine_ += bytes;
+      return true;
+    }
+
+  private:
+    const std::shared_ptr<std::atomic<std::size_t>> all_;
+    std::size_t mine_ = 0;
+  };
+
   void answer(std::string text) {
     if (!std::exchange(over_, true)) http::send_json(stream_, 200, std::move(text));
   }
@@ -57,10 +72,9 @@ private:
   const AskAboutService ask_;
   http::ServerStream& stream_;
   std::string body_;
-  const std::shared_ptr<std::atomic<std::size_t>> all_bytes_; ///< EgressRoom::inside_bytes
-  std::size_t counted_ = 0;                                   ///< of these
-  bool over_ = false;                                         ///< all is said
-  std::unique_ptr<http::StreamHandler> ignored_;              ///< of a refusal
+  const std::shared_ptr<Held> held_;
+  bool over_ = false;                            ///< all is said
+  std::unique_ptr<http::StreamHandler> ignored_; ///< of a refusal
   /// For who answers later: it is looked at on the loop alone.
   const std::shared_ptr<Review*> self_ = std::make_shared<Review*>(this);
 };

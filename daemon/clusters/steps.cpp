@@ -3,6 +3,7 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
+#include "common/kube/json_reads.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/clusters/controller.hpp"
 
@@ -176,7 +177,9 @@ Result<bool> Controller::identify(Record& record, const api::ClusterSpec& spec) 
   for (;;) {
     ZOO_TRY(const auto id, random_id());
     // A tenant's ID is its prefix upstream, which the cluster's objects are to have some day.
-    if (const auto tenant = parts_.store.get("tenant", id); tenant) continue;
+    const auto tenant = parts_.store.get("tenant", id);
+    if (tenant) continue;
+    if (tenant.error().code() != Code::not_found) return fail(tenant.error());
     const auto taken = parts_.store.put(k_id_kind, id, json{{"until", 0}}.dump(), 0);
     if (!taken && taken.error().code() == Code::already_exists) continue;
     if (!taken) return fail(taken.error());
@@ -246,21 +249,23 @@ Result<void> Controller::furnish(const Record& record, const api::ClusterSpec& s
   return file::write(directory / "egress.yaml", egress, 0600);
 }
 
-/// The range of the upstream: what the cluster calls a ClusterIP is one there, too.
-std::string Controller::service_range() {
+/// The range of the upstream: what the cluster calls a ClusterIP is one there, too. Kubernetes says
+/// it since 1.33; where it does not, the usual one. The answer is the cluster's for good.
+Result<std::string> Controller::service_range() {
   if (!parts_.settings.service_range.empty()) return parts_.settings.service_range;
   const std::scoped_lock lock(service_mutex_);
   if (!service_range_.empty()) return service_range_;
   const auto upstream = parts_.connect();
   const auto found = upstream->get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes");
-  if (found && found->contains("spec") && (*found)["spec"].contains("cidrs")) {
-    std::vector<std::string> ranges;
-    for (const auto& each : (*found)["spec"]["cidrs"])
+  if (!found && found.error().code() != Code::not_found)
+    return fail(
+        Error(found.error()).context("while asking the upstream for its range of Services"));
+  std::vector<std::string> ranges;
+  if (found)
+    for (const auto& each : kube::list_at(*found, "/spec/cidrs"))
       if (each.is_string()) ranges.push_back(each.get<std::string>());
-    if (!ranges.empty()) return service_range_ = fmt::format("{}", fmt::join(ranges, ","));
-  }
-  // Not kept: the next cluster asks again.
-  return "10.0.0.0/16";
+  service_range_ = ranges.empty() ? "10.0.0.0/16" : fmt::format("{}", fmt::join(ranges, ","));
+  return service_range_;
 }
 
 Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool whole) {
@@ -271,7 +276,7 @@ Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool 
   const auto file = directory / "service-range";
   auto range = file::read(file);
   if (!range && range.error().code() == Code::not_found) {
-    range = service_range();
+    ZOO_TRY(range, service_range());
     ZOO_TRY_VOID(file::write(file, *range, 0600));
   }
   if (!range) return fail(range.error());

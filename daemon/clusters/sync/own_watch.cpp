@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/clusters/sync/own_watch.hpp"
 
+#include "common/base/log.hpp"
 #include "common/kube/json_reads.hpp"
 #include "daemon/reconcile/runner.hpp"
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 
 namespace zoo::clusters::sync {
@@ -16,6 +18,17 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds k_first_pause{100}, k_longest_pause{10'000};
+/// What ends sooner, without an error, is not begun again at once either.
+constexpr milliseconds k_short{1'000};
+/// An API server sends a bookmark a minute.
+constexpr milliseconds k_silence{150'000};
+
+void rest(const std::stop_token& stop, milliseconds time) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any().wait_for(lock, stop, reconcile::jittered(time),
+                                         [] { return false; });
+}
 
 } // namespace
 
@@ -23,15 +36,26 @@ Result<void> hear_once(kube::ClusterAccess access, const OwnWatch& watch, millis
                        const std::stop_token& calls, const std::stop_token& stop) {
   kube::KubeClientOptions options;
   options.stop = calls;
+  options.silence = k_silence;
   kube::KubeClient client(std::move(access), std::move(options));
+  // One bad object never fails a list.
+  const auto tell = [&watch](const std::function<void(const json&)>& whom, const json& object) {
+    if (!object.is_object()) return;
+    try {
+      whom(object);
+    } catch (const std::exception& error) {
+      log::debug("clusters", "an object of {} is passed over: {}", watch.path, error.what());
+    }
+  };
   ZOO_TRY(auto version,
           client.list(watch.path, watch.selectors, [&](const json& object) -> Result<void> {
-            watch.found(object);
+            tell(watch.found, object);
             return {};
           }));
   watch.listed();
   const auto end = Clock::now() + reconcile::jittered(patrol);
   while (!stop.stop_requested() && Clock::now() < end) {
+    const auto begun = Clock::now();
     const auto left = std::chrono::ceil<std::chrono::seconds>(end - Clock::now());
     auto query = watch.selectors;
     query.insert(query.end(), {{"resourceVersion", version},
@@ -42,14 +66,12 @@ Result<void> hear_once(kube::ClusterAccess access, const OwnWatch& watch, millis
       version = kube::text_at(object, "/metadata/resourceVersion");
       const auto type = kube::text_at(event, "/type");
       if (type == "BOOKMARK") return true;
-      if (type == "DELETED")
-        watch.gone(object);
-      else
-        watch.found(object);
+      tell(type == "DELETED" ? watch.gone : watch.found, object);
       return true;
     });
     if (!heard && heard.error().code() == Code::expired) return {};
     if (!heard) return fail(heard.error());
+    if (Clock::now() - begun < k_short) rest(stop, k_short);
   }
   return {};
 }
@@ -61,16 +83,14 @@ void keep_hearing(const std::stop_token& stop, const std::function<Result<void>(
     const auto began = Clock::now();
     const auto over = hear();
     if (stop.stop_requested()) return;
-    if (over) {
+    const auto lasted = Clock::now() - began;
+    if (over && lasted >= k_short) {
       pause = k_first_pause;
       continue;
     }
-    failed(over.error());
-    if (Clock::now() - began > k_longest_pause) pause = k_first_pause;
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any().wait_for(lock, stop, reconcile::jittered(pause),
-                                           [] { return false; });
+    if (!over) failed(over.error());
+    if (lasted > k_longest_pause) pause = k_first_pause;
+    rest(stop, pause);
     pause = std::min(pause * 2, k_longest_pause);
   }
 }

@@ -15,9 +15,10 @@ namespace zoo::clusters::sync {
 
 /// What is to be heard of one collection of a virtual cluster's API server.
 struct OwnWatch {
-  std::string path;                                        ///< of all namespaces
-  kube::Query selectors;                                   ///< of each request
-  std::function<void(const nlohmann::json& object)> found; ///< it is there, or was changed
+  std::string path;      ///< of all namespaces
+  kube::Query selectors; ///< of each request
+  /// It is there, or was changed: always an object. One for which this throws is passed over.
+  std::function<void(const nlohmann::json& object)> found;
   std::function<void(const nlohmann::json& object)> gone;
   std::function<void()> listed; ///< all that are there were found
 };
@@ -29,8 +30,8 @@ Result<void> hear_once(kube::ClusterAccess access, const OwnWatch& watch,
                        std::chrono::milliseconds patrol, const std::stop_token& calls,
                        const std::stop_token& stop);
 
-/// Calls `hear` again and again until `stop`, after an error with a growing pause. The error goes
-/// to `failed` first.
+/// Calls `hear` again and again until `stop`; after an error, and after what was over within a
+/// second, with a growing pause. The error goes to `failed` first.
 void keep_hearing(const std::stop_token& stop, const std::function<Result<void>()>& hear,
                   const std::function<void(const Error& error)>& failed);
 

@@ -108,10 +108,20 @@ std::optional<PodFacts> PodTable::look(const std::string& key) const {
   return found->second.facts;
 }
 
-void PodTable::keep_there(const std::unordered_set<std::string>& seen) {
+bool PodTable::keep_there(const std::unordered_set<std::string>& seen) {
+  std::vector<std::string> lost;
   const std::scoped_lock lock(mutex_);
-  for (auto& [key, entry] : pods_)
-    if (!seen.contains(key)) put_there(entry.facts, std::nullopt);
+  for (auto& [key, entry] : pods_) {
+    if (seen.contains(key)) continue;
+    put_there(entry.facts, std::nullopt);
+    if (!entry.facts.here) lost.push_back(key);
+  }
+  bool freed = false;
+  for (const auto& key : lost) {
+    freed = freed || pods_.at(key).facts.counted;
+    tidy(key);
+  }
+  return freed;
 }
 
 std::optional<PodTable::Taken> PodTable::take(const std::string& key) {

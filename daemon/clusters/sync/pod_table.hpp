@@ -59,7 +59,8 @@ public:
   /// Upstream has this, as far as a list says that may be older than what is known.
   void note_there(const std::string& key, PodThere there);
   /// The same, where all of them were read: those not in `seen` are not there as far as is known.
-  void keep_there(const std::unordered_set<std::string>& seen);
+  /// True: some of the share is free again.
+  bool keep_there(const std::unordered_set<std::string>& seen);
 
   struct Taken {
     PodFacts facts;

@@ -59,11 +59,14 @@ PodThere SyncedCluster::there_of(const json& pod) {
   return out;
 }
 
-/// Those that had no room are tried again.
 void SyncedCluster::give_back(const std::string& key) {
-  if (!table_.uncount(key)) return;
+  if (table_.uncount(key)) try_refused(key);
+}
+
+/// Those that had no room are tried again, but for one.
+void SyncedCluster::try_refused(const std::string& but) {
   for (const auto& refused : table_.refused_keys())
-    if (refused != key) queue_.add(id_, "p/" + refused, Lane::then, k_room_pause);
+    if (refused != but) queue_.add(id_, "p/" + refused, Lane::then, k_room_pause);
 }
 
 /// As zood, since the namespace may lack its binding while it goes. The path is the cluster's own.
@@ -92,9 +95,13 @@ Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::T
   if (taken.heard->object) {
     text = *taken.heard->object;
   } else {
-    ZOO_TRY(const auto read, read_there(key));
-    if (!read) return {};
-    text = kube::text_of(*read);
+    const auto read = read_there(key);
+    if (!read) {
+      table_.hear(key, nullptr, false); // it is read again
+      return fail(read.error());
+    }
+    if (!*read) return {};
+    text = kube::text_of(**read);
   }
   const auto object = kube::parse_foreign(text);
   if (!object.is_object()) return fail(Code::unavailable, "upstream sent a pod that is no JSON");

@@ -448,7 +448,7 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
         seen.insert(key);
         compare(key, item);
       }));
-  table_.keep_there(seen);
+  if (table_.keep_there(seen)) try_refused("");
   known_ = true;
   for (const auto& key : table_.undone()) {
     ++drift;

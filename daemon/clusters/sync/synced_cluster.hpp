@@ -127,7 +127,8 @@ private:
   Result<Next> work_pod(const std::string& key, unsigned attempts);
   static PodThere there_of(const nlohmann::json& pod);
   void compare(const std::string& key, const nlohmann::json& object);
-  void give_back(const std::string& key); ///< what it takes of the share
+  void give_back(const std::string& key);
+  void try_refused(const std::string& but); ///< what it takes of the share
   Result<void> take_heard(const std::string& key, const PodTable::Taken& taken);
   Result<void> show(const std::string& key, const PodFacts& facts, const std::string& object);
   /// The cluster's pod; nothing if it has gone, or is another one by now: that will be heard.

@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace zoo::clusters::sync {
@@ -160,7 +162,15 @@ void Syncer::leave(const std::string& id) {
   }
   gone->stop_calls();
   queue_.forget(id);
-  gone.reset(); // ends its thread, unless a worker is about to
+  // Its end waits for its threads. A loop that has it in hand at this moment must not do that: it
+  // goes with the next one that is left, then.
+  std::vector<std::shared_ptr<SyncedCluster>> over;
+  const std::scoped_lock lock(left_mutex_);
+  left_.push_back(std::move(gone));
+  const auto begin = std::partition(left_.begin(), left_.end(),
+                                    [](const auto& each) { return each.use_count() != 1; });
+  over.assign(std::make_move_iterator(begin), std::make_move_iterator(left_.end()));
+  left_.erase(begin, left_.end());
 }
 
 std::optional<SyncState> Syncer::state(const std::string& id) const {
@@ -203,7 +213,12 @@ void Syncer::reread_all() {
 void Syncer::run(const std::stop_token& stop) {
   while (const auto work = queue_.take(stop)) {
     SyncedCluster::Next next;
-    if (const auto cluster = find(work->cluster)) next = cluster->work(*work);
+    try {
+      if (const auto cluster = find(work->cluster)) next = cluster->work(*work);
+    } catch (const std::exception& error) { // an object of a form that nobody expected
+      log::debug("clusters", "{}: {}: {}", work->cluster, work->key, error.what());
+      next.failed = true;
+    }
     queue_.done(*work, next.after, next.failed);
   }
 }

@@ -67,6 +67,8 @@ private:
   FairQueue queue_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<SyncedCluster>> clusters_;
+  std::mutex left_mutex_;
+  std::vector<std::shared_ptr<SyncedCluster>> left_; ///< whom somebody had in hand when they left
   std::unique_ptr<upstream::ChangeFollower> pods_, nodes_; ///< the loop's
   std::vector<std::unique_ptr<upstream::ChangeFollower>>
       objects_; ///< likewise; Events behind the mirror_kinds()

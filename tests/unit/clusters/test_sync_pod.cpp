@@ -531,6 +531,20 @@ TEST_CASE("what was heard is bounded, and a list that is older changes nothing")
   table.note_there("a/z", {.uid = "p", .owner = "v", .hash = "new", .version = 8});
   table.note_there("a/z", {.uid = "p", .owner = "v", .hash = "old", .version = 7});
   CHECK(table.look("a/z")->there->hash == "new");
-  table.keep_there({});
-  CHECK_FALSE(table.look("a/z")->there);
+  CHECK_FALSE(table.keep_there({}));
+  CHECK_FALSE(table.look("a/z"));
+}
+
+TEST_CASE("what a pod held is free when neither side has it any more, though nobody told so") {
+  PodTable table;
+  PodFacts facts;
+  facts.here.emplace();
+  facts.here->uid = "v";
+  table.note_here("a/x", facts);
+  table.note_there("a/x", {.uid = "p", .owner = "v", .hash = "", .version = 1});
+  table.count("a/x", true);
+  table.drop_here("a/x");
+  CHECK(table.look("a/x")); // upstream has it still
+  CHECK(table.keep_there({}));
+  CHECK_FALSE(table.look("a/x"));
 }
