@@ -333,17 +333,38 @@ Result<fs::path> Charts::chart_of(const Job& job, const fs::path& at) const {
   // A version that is named is the same chart for ever; the newest is asked for each time.
   const bool fixed = !chart.version.empty() || tag_of(chart.oci) != std::string::npos;
   const auto kept = settings_.directory / file_of(chart);
-  std::error_code ignored;
-  if (fixed && fs::exists(kept, ignored)) return kept;
+  // A name of its own for the same file: what is kept may be removed while helm reads it.
+  const auto own = at / "chart.tgz";
+  std::error_code error;
+  if (fixed) {
+    fs::create_hard_link(kept, own, error);
+    if (!error) return own;
+  }
   ZOO_TRY(const auto fetched, fetch(job, at));
   if (!fixed) return fetched;
-  std::vector<fs::path> charts;
-  for (const auto& entry : fs::directory_iterator(settings_.directory, ignored))
-    if (entry.path().extension() == ".tgz") charts.push_back(entry.path());
-  if (charts.size() >= k_most_charts) fs::remove(charts.front(), ignored);
+  drop_oldest_chart();
+  fs::create_hard_link(fetched, kept, error); // already there: another thread has kept it
+  return fetched;
+}
+
+/// Makes room for one more chart that is kept.
+void Charts::drop_oldest_chart() const {
+  std::size_t count = 0;
+  fs::path oldest;
+  fs::file_time_type when;
   std::error_code error;
-  fs::rename(fetched, kept, error);
-  return error ? fetched : kept;
+  for (fs::directory_iterator each(settings_.directory, error), end; !error && each != end;
+       each.increment(error)) {
+    if (each->path().extension() != ".tgz") continue;
+    std::error_code gone;
+    const auto written = each->last_write_time(gone);
+    if (gone) continue;
+    if (count++ == 0 || written < when) {
+      when = written;
+      oldest = each->path();
+    }
+  }
+  if (count >= k_most_charts) fs::remove(oldest, error);
 }
 
 Result<fs::path> Charts::fetch(const Job& job, const fs::path& at) const {
@@ -398,11 +419,12 @@ Result<fs::path> Charts::fetch(const Job& job, const fs::path& at) const {
   if (!pulled) return fail(std::move(pulled).error());
   fs::remove_all(home, error);
   if (fs::exists(home, error)) return fail(Code::io, "{} cannot be removed", home.string());
-  for (const auto& entry : fs::directory_iterator(at / "fetched", error)) {
-    if (entry.path().extension() != ".tgz") continue;
+  for (fs::directory_iterator each(at / "fetched", error), end; !error && each != end;
+       each.increment(error)) {
+    if (each->path().extension() != ".tgz") continue;
     // Behind here it is a file that was there before helm ran again.
-    if (!fs::is_regular_file(fs::symlink_status(entry.path(), error))) break;
-    return entry.path();
+    if (!fs::is_regular_file(fs::symlink_status(each->path(), error))) break;
+    return each->path();
   }
   return fail(Code::invalid, "{} has no packed chart", what);
 }

@@ -73,6 +73,7 @@ private:
   JobPtr next(); ///< under the lock; null: nothing may be begun
   Result<std::string> work(const Job& job) const;
   Result<std::filesystem::path> chart_of(const Job& job, const std::filesystem::path& at) const;
+  void drop_oldest_chart() const;
   Result<std::filesystem::path> fetch(const Job& job, const std::filesystem::path& at) const;
   Result<Credentials> credentials_of(upstream::ControlApi& api, const Chart& chart) const;
   Result<void> admit(const Chart& chart) const;

@@ -230,7 +230,20 @@ struct Heard {
 };
 
 /// Passes the input on and gathers what is said, until both ends are closed or a limit is met.
-Heard attend(const SandboxWish& wish, Descriptor input, const Descriptor& output,
+/// Waits for a child that has closed its outputs. False: it goes on beyond `until`.
+bool ends_in_time(pid_t child, Clock::time_point until) {
+  const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    if (left.count() <= 0) return false;
+    pollfd one{process.get(), POLLIN, 0};
+    const auto count = poll(&one, 1, static_cast<int>(left.count()));
+    if (count > 0) return true;
+    if (count < 0 && errno != EINTR) return false;
+  }
+}
+
+Heard attend(const SandboxWish& wish, pid_t child, Descriptor input, const Descriptor& output,
              const Descriptor& words) {
   Heard heard;
   const auto until = Clock::now() + wish.limits.wall;
@@ -270,6 +283,8 @@ Heard attend(const SandboxWish& wish, Descriptor input, const Descriptor& output
       if ((count < 0 && errno != EINTR && errno != EAGAIN) || rest.empty()) input.reset();
     }
   }
+  input.reset();
+  if (!heard.too_late && !heard.too_long) heard.too_late = !ends_in_time(child, until);
   return heard;
 }
 
@@ -317,7 +332,7 @@ Result<std::string> run_in_sandbox(const SandboxWish& wish) {
   output.write.reset();
   words.write.reset();
   // A write to a program that has ended is an error, and no signal: zood ignores SIGPIPE.
-  const auto heard = attend(wish, std::move(input.write), output.read, words.read);
+  const auto heard = attend(wish, id, std::move(input.write), output.read, words.read);
   if (heard.too_late || heard.too_long) kill(-id, SIGKILL);
   int status = 0;
   while (waitpid(id, &status, 0) < 0 && errno == EINTR) {
