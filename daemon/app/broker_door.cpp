@@ -10,7 +10,6 @@
 #include "daemon/upstream/credential.hpp"
 #include "daemon/upstream/upstream.hpp"
 
-#include <future>
 #include <limits>
 #include <utility>
 
@@ -76,7 +75,8 @@ Result<void> BrokerDoor::listen() {
                          [&](net::Loop& loop) {
                            return std::make_unique<accounts::QuotaDoor>(accounts::QuotaDoor::Parts{
                                loop, parts_.broker, path, [this](std::string_view asked) {
-                                 return reach_ && reach_->hears(asked);
+                                 auto* const reach = hears_.load();
+                                 return reach != nullptr && reach->hears(asked);
                                }});
                          }));
   ZOO_TRY(const auto listened, parse_address(listener_->address()));
@@ -96,6 +96,7 @@ Result<void> BrokerDoor::listen() {
   reach.again = k_again;
   reach.usual = k_usual;
   reach_ = std::make_unique<RelayReach>(std::move(reach));
+  hears_ = reach_.get();
   upstream::ChangeFollower::Hears hears;
   hears.changed = [this](auto, const translate::ObjectKey& key, auto) {
     if (key.name == accounts::k_quota_hook) hook_->touched();
@@ -165,9 +166,7 @@ void BrokerDoor::close() {
   if (!listener_) return;
   listener_.reset();
   // What its connections leave goes on their loop.
-  std::promise<void> done;
-  parts_.loop.post([&done] { done.set_value(); });
-  done.get_future().wait();
+  net::run_and_wait(parts_.loop, [] {});
 }
 
 std::vector<tenants::Finding> BrokerDoor::findings() const {

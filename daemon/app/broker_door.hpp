@@ -13,6 +13,7 @@
 #include "daemon/tenants/service.hpp"
 #include "daemon/upstream/change_follower.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -78,6 +79,7 @@ private:
 
   std::shared_ptr<net::TlsServerContext> tls_;
   std::unique_ptr<RelayReach> reach_;
+  std::atomic<RelayReach*> hears_{nullptr}; ///< reach_, for the door, which is open before it
   std::unique_ptr<accounts::QuotaHook> hook_;
   std::unique_ptr<upstream::ChangeFollower> follower_; ///< of the webhook upstream
   std::unique_ptr<net::Listener> listener_;

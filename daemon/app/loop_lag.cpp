@@ -2,7 +2,6 @@
 #include "daemon/app/loop_lag.hpp"
 
 #include <algorithm>
-#include <future>
 #include <optional>
 #include <utility>
 
@@ -40,13 +39,7 @@ void LoopLag::stop() {
     const std::scoped_lock lock(state_->mutex);
     if (std::exchange(state_->stopped, true)) return;
   }
-  if (!state_->from->running()) return state_->timer.reset();
-  std::promise<void> gone;
-  state_->from->post([&] {
-    state_->timer.reset();
-    gone.set_value();
-  });
-  gone.get_future().wait();
+  net::run_and_wait(*state_->from, [this] { state_->timer.reset(); });
 }
 
 void LoopLag::ask(const std::shared_ptr<State>& state) {

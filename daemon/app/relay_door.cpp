@@ -12,7 +12,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <future>
 #include <limits>
 #include <utility>
 
@@ -43,9 +42,7 @@ bool says_nothing(Code code) {
 
 /// The loop has done all that was posted before.
 void flush(net::Loop& loop) {
-  std::promise<void> done;
-  loop.post([&done] { done.set_value(); });
-  done.get_future().wait();
+  net::run_and_wait(loop, [] {});
 }
 
 } // namespace

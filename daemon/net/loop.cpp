@@ -248,12 +248,17 @@ void run_and_wait(Loop& loop, const std::function<void()>& task) {
   auto finished = done->get_future();
   loop.post([task, taken, done] {
     if (taken->exchange(true)) return;
-    task();
-    done->set_value();
+    try {
+      task();
+      done->set_value();
+    } catch (...) {
+      done->set_exception(std::current_exception());
+    }
   });
   while (finished.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
     if (!loop.running() && !taken->exchange(true)) return task();
   }
+  finished.get();
 }
 
 // ---- Timer ----

@@ -48,7 +48,7 @@ private:
 };
 
 /// Runs `task` on the loop's thread and waits for it; here and now if no thread runs the loop, or
-/// none does any more. Any thread.
+/// none does any more. What it throws is thrown here. Any thread.
 void run_and_wait(Loop& loop, const std::function<void()>& task);
 
 /// A one-shot timer on a loop. Cancelled by destruction or by another start(). Loop thread only.

@@ -2,6 +2,7 @@
 #include "daemon/quota/pod_usage.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 
 namespace zoo::quota {
@@ -104,11 +105,17 @@ struct Sum {
 };
 
 /// The time of an RFC 3339 text in UTC, as Kubernetes writes it.
+/// Unix seconds, and seconds. The clock counts nanoseconds in 64 bits, which end in 2262: both
+/// together are before that.
+constexpr std::time_t k_latest = 9'000'000'000;
+constexpr std::int64_t k_longest_grace = 200'000'000;
+
 std::optional<std::chrono::system_clock::time_point> parse_time(const std::string& text) {
   std::tm parts{};
   const auto* const end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   if (end == nullptr || *end != '\0') return std::nullopt;
-  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+  return std::chrono::system_clock::from_time_t(
+      std::clamp(::timegm(&parts), std::time_t{0}, k_latest));
 }
 
 bool term_looks_across(JsonNode term) {
@@ -168,7 +175,7 @@ std::optional<std::chrono::system_clock::time_point> pod_charge_ends(JsonNode po
   const auto grace = metadata["deletionGracePeriodSeconds"].integer();
   const auto deleted = parse_time(metadata["deletionTimestamp"].string());
   if (!grace || !deleted) return std::nullopt;
-  return *deleted + std::chrono::seconds(*grace);
+  return *deleted + std::chrono::seconds(std::clamp(*grace, std::int64_t{0}, k_longest_grace));
 }
 
 bool pod_terminates(JsonNode pod) {

@@ -5,6 +5,7 @@
 #include "common/base/error_table.hpp"
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <nlohmann/json.hpp>
 #include <pthread.h>
@@ -178,9 +179,8 @@ Result<void> Credential::request(ControlApi& api) {
         "while asking the upstream for a token of ServiceAccount zoo-system/zood (right needed: "
         "create serviceaccounts/token)"));
   }
-  auto token = answer->value("/status/token"_json_pointer, std::string());
-  ZOO_TRY(const auto expires,
-          parse_time(answer->value("/status/expirationTimestamp"_json_pointer, std::string())));
+  auto token = kube::text_at(*answer, "/status/token");
+  ZOO_TRY(const auto expires, parse_time(kube::text_at(*answer, "/status/expirationTimestamp")));
   if (token.empty()) return fail(Code::unavailable, "the upstream answered without a token");
   return adopt(std::move(token), obtained, expires, true);
 }

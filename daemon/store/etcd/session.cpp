@@ -93,7 +93,7 @@ Result<std::int64_t> EtcdSession::register_self(std::chrono::nanoseconds asked) 
   const auto drop = [&] {
     (void)gateway_.ask("/v3/lease/revoke", {{"ID", std::to_string(lease)}}, k_patience);
   };
-  if (there.modified != 0 && instance_of(there.value).value("instance", "") != instance_) {
+  if (there.modified != 0 && kube::text_at(instance_of(there.value), "/instance") != instance_) {
     drop();
     return fail(Code::conflict,
                 "another zood named '{}' has this store open: each needs a name of its own "
@@ -149,7 +149,7 @@ void EtcdSession::try_to_lead() {
     const auto responses = answer->value("responses", json::array());
     if (responses.empty()) return;
     const auto there = first_of(responses.front().value("response_range", json::object()));
-    if (!there || instance_of(there->value).value("instance", "") != instance_) return;
+    if (!there || kube::text_at(instance_of(there->value), "/instance") != instance_) return;
     created = there->created;
   }
   bool resigned = false; // while it asked
@@ -228,11 +228,11 @@ Result<std::vector<Replica>> EtcdSession::replicas() {
   for (const auto& each : kube::list_at(answer, "/kvs")) {
     ZOO_TRY(const auto pair, read_key_value(each));
     const auto parts = instance_of(pair.value);
-    if (pair.key == leader_key_) leader = parts.value("instance", std::string());
+    if (pair.key == leader_key_) leader = kube::text_at(parts, "/instance");
     if (!pair.key.starts_with(replica)) continue;
     out.push_back(
-        {pair.key.substr(replica.size()), parts.value("info", std::string()), false, Seconds(0)});
-    instances.push_back(parts.value("instance", std::string()));
+        {pair.key.substr(replica.size()), kube::text_at(parts, "/info"), false, Seconds(0)});
+    instances.push_back(kube::text_at(parts, "/instance"));
   }
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i].leads = !leader.empty() && instances[i] == leader;
