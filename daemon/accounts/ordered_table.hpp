@@ -1,114 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
+#include "common/base/ordered_chunks.hpp"
+
 #include <memory>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zoo::accounts {
 
-/// Values in the order of their names. A copy costs a pointer for each hundred values, and shares
-/// with its original whatever neither has changed since. `Value` has a member `name`. Values are
-/// immutable; a table that nobody writes may be read by any thread.
+struct NameOfPointer {
+  template <typename Pointer>
+  std::string_view operator()(const Pointer& value) const {
+    return value->name;
+  }
+};
+
+/// Values in the order of their names, each of which has a member `name`. Values are immutable.
 template <typename Value>
-class OrderedTable {
+class OrderedTable : public OrderedChunks<std::shared_ptr<const Value>, NameOfPointer> {
 public:
   using Pointer = std::shared_ptr<const Value>;
 
-  std::size_t size() const { return size_; }
-
   /// Null: there is none.
   Pointer find(std::string_view name) const {
-    const auto at = chunk_of(name);
-    if (at == chunks_.size()) return nullptr;
-    const auto& chunk = *chunks_[at];
-    const auto found = place_in(chunk, name);
-    return found != chunk.end() && (*found)->name == name ? *found : nullptr;
+    const auto* found = OrderedChunks<Pointer, NameOfPointer>::find(name);
+    return found == nullptr ? nullptr : *found;
   }
-
-  /// Adds a value or replaces the one of the same name.
-  void put(Pointer value) {
-    if (chunks_.empty()) {
-      chunks_.push_back(std::make_shared<const Chunk>(Chunk{std::move(value)}));
-      size_ = 1;
-      return;
-    }
-    const auto at = std::min(chunk_of(value->name), chunks_.size() - 1);
-    auto chunk = *chunks_[at];
-    const auto found = place_in(chunk, value->name);
-    if (found != chunk.end() && (*found)->name == value->name) {
-      *found = std::move(value);
-    } else {
-      chunk.insert(found, std::move(value));
-      ++size_;
-    }
-    if (chunk.size() <= k_most) {
-      chunks_[at] = std::make_shared<const Chunk>(std::move(chunk));
-      return;
-    }
-    const auto middle = chunk.begin() + static_cast<std::ptrdiff_t>(chunk.size() / 2);
-    auto upper = std::make_shared<const Chunk>(middle, chunk.end());
-    chunk.erase(middle, chunk.end());
-    chunks_[at] = std::make_shared<const Chunk>(std::move(chunk));
-    chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::move(upper));
-  }
-
-  /// False: there was none.
-  bool remove(std::string_view name) {
-    const auto at = chunk_of(name);
-    if (at == chunks_.size()) return false;
-    auto chunk = *chunks_[at];
-    const auto found = place_in(chunk, name);
-    if (found == chunk.end() || (*found)->name != name) return false;
-    chunk.erase(found);
-    --size_;
-    if (chunk.empty()) {
-      chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(at));
-    } else {
-      chunks_[at] = std::make_shared<const Chunk>(std::move(chunk));
-    }
-    return true;
-  }
-
-  /// Calls `each(pointer)` for every value behind the name `after` ("" = from the first one), in
-  /// order, until it answers false.
-  template <typename Each>
-  void visit(std::string_view after, Each&& each) const {
-    for (auto at = after.empty() ? std::size_t{0} : chunk_of(after); at < chunks_.size(); ++at) {
-      const auto& chunk = *chunks_[at];
-      auto place = after.empty() ? chunk.begin() : place_in(chunk, after);
-      if (place != chunk.end() && (*place)->name == after) ++place;
-      for (; place != chunk.end(); ++place) {
-        if (!each(*place)) return;
-      }
-      after = {};
-    }
-  }
-
-private:
-  using Chunk = std::vector<Pointer>; ///< never empty
-  static constexpr std::size_t k_most = 128;
-
-  /// The chunk that has the name, or would have it in its middle; behind all: the number of chunks.
-  std::size_t chunk_of(std::string_view name) const {
-    const auto found = std::partition_point(chunks_.begin(), chunks_.end(), [&](const auto& chunk) {
-      return std::string_view(chunk->back()->name) < name;
-    });
-    return static_cast<std::size_t>(found - chunks_.begin());
-  }
-  template <typename Some>
-  static auto place_in(Some& chunk, std::string_view name) {
-    return std::partition_point(chunk.begin(), chunk.end(), [&](const Pointer& value) {
-      return std::string_view(value->name) < name;
-    });
-  }
-
-  std::vector<std::shared_ptr<const Chunk>> chunks_;
-  std::size_t size_ = 0;
 };
 
 } // namespace zoo::accounts

@@ -123,14 +123,15 @@ void SharedClasses::take() {
   auto names = listed_;
   for (const auto& each : followed_) {
     if (!each.seen) continue;
-    for (const auto& name : *each.seen) {
+    each.seen->visit("", [&](const std::string& name) {
       const auto id = tenants::id_of_name(name);
       const bool private_one = !id.empty() && seen_tenants_->find(id) != nullptr;
       const bool system =
           each.overlay == static_cast<std::size_t>(translate::Overlay::priority_class) &&
           name.starts_with("system-");
       if (!private_one && !system) names.classes[each.overlay].insert(name);
-    }
+      return true;
+    });
   }
   if (names.classes != upstream_.shared_names()->classes) {
     upstream_.set_shared_names(std::make_shared<const translate::SharedNames>(std::move(names)));

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace zoo::gateway {
@@ -31,7 +32,7 @@ NameRule rule_of(const Exchange& exchange) {
 
 upstream::KeyRange whole(std::string prefix) { return {std::move(prefix), {}, false}; }
 
-using Names = upstream::Upstream::Names;
+using Names = std::set<std::string, std::less<>>;
 
 void add_singles(std::vector<upstream::KeyRange>& ranges, const Names& names) {
   for (const auto& name : names)
@@ -186,7 +187,7 @@ Reach cluster_reach(const Exchange& exchange) {
   return reach;
 }
 
-using Strangers = std::shared_ptr<const Names>;
+using Strangers = std::shared_ptr<const upstream::Upstream::Names>;
 
 /// By its prefix and by its label: a namespace under the prefix that is not the tenant's may be
 /// there (DESIGN 2).
@@ -271,10 +272,13 @@ std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool
   const auto unlabelled = exchange.upstream().unlabelled_definitions();
   if (of_then(options) || unlabelled == nullptr) return {whole("")};
   Names seen;
-  for (const auto& name : *unlabelled) {
-    if (owns_definition(mapping, name)) return {whole("")};
+  bool own_unlabelled = false;
+  unlabelled->visit("", [&](const std::string& name) {
+    own_unlabelled = owns_definition(mapping, name);
     if (shown && mapping.crd_name_out(name)) seen.insert(name);
-  }
+    return !own_unlabelled;
+  });
+  if (own_unlabelled) return {whole("")};
   if (shown) {
     if (auto ranges = definitions_by_name(exchange, seen); !ranges.empty()) return ranges;
   }

@@ -41,7 +41,7 @@ void NameFollower::begin() {
 }
 
 void NameFollower::on_list_item(std::string_view key, std::string_view item) {
-  if (chosen_ == nullptr || chosen_(key, item)) names_.emplace(key);
+  if (chosen_ == nullptr || chosen_(key, item)) names_.put(std::string(key));
 }
 
 void NameFollower::on_list_end(const ListEnd& end) {
@@ -81,8 +81,12 @@ void NameFollower::on_watch_event(std::string_view text) {
   if (!key) return;
   const bool there = event->type != translate::EventType::deleted &&
                      (chosen_ == nullptr || chosen_(key->name, event->object));
-  const bool changed = there ? names_.emplace(key->name).second : names_.erase(key->name) != 0;
-  if (changed) publish();
+  if (there == names_.contains(key->name)) return;
+  if (there)
+    names_.put(key->name);
+  else
+    names_.remove(key->name);
+  publish();
 }
 
 void NameFollower::on_watch_end(const WatchEnd&) { again(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/ordered_chunks.hpp"
 #include "common/base/published.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/list_source.hpp"
@@ -8,7 +9,6 @@
 
 #include <chrono>
 #include <memory>
-#include <set>
 #include <string>
 
 namespace zoo::upstream {
@@ -22,7 +22,7 @@ class Upstream;
 /// any thread.
 class NameFollower final : private ListHandler, private WatchHandler {
 public:
-  using Names = std::set<std::string, std::less<>>;
+  using Names = OrderedNames;
   using Chosen = bool (*)(std::string_view name, std::string_view object);
 
   NameFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/ordered_chunks.hpp"
 #include "common/base/result.hpp"
 #include "daemon/translate/discovery.hpp"
 #include "daemon/translate/mapping.hpp"
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,7 +73,7 @@ public:
   /// Namespaces whose tenant label is missing or is not their prefix: never a tenant's, whatever
   /// their names. Followed by a watch that start() begins. Any thread; never null.
   /// Code::unavailable until they are known.
-  using Names = std::set<std::string, std::less<>>;
+  using Names = OrderedNames;
   Result<std::shared_ptr<const Names>> unlabelled_namespaces() const;
   /// Definitions without the tenant label: the platform's, and those of tenants that zood has not
   /// written. Followed likewise; null: not known now. What somebody else makes comes a moment
