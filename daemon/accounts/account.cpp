@@ -34,12 +34,12 @@ std::vector<authz::Subject> subjects_of(JsonNode node) {
   return out;
 }
 
-std::vector<RoleOfSome> roles_of(JsonNode node) {
-  std::vector<RoleOfSome> out;
+std::vector<SpaceRole> roles_of(JsonNode node) {
+  std::vector<SpaceRole> out;
   if (!node.is(JsonType::array)) return out;
   for (auto each = node.first(); each; each = each.next()) {
     if (!each.is(JsonType::object)) continue;
-    RoleOfSome one{subjects_of(each["subjects"]), each["clusterRole"].string()};
+    SpaceRole one{subjects_of(each["subjects"]), each["clusterRole"].string()};
     if (!one.subjects.empty() && !one.cluster_role.empty()) out.push_back(std::move(one));
   }
   return out;

@@ -40,7 +40,7 @@ enum class DeletionPolicy : std::uint8_t {
 using Labels = std::map<std::string, std::string, std::less<>>;
 
 /// An entry of spec.space.bindings: members with a role of their own.
-struct RoleOfSome {
+struct SpaceRole {
   std::vector<authz::Subject> subjects;
   std::string cluster_role;
 };
@@ -50,7 +50,7 @@ struct Account {
   std::string name, uid, resource_version;
   std::int64_t revision = 0;             ///< the last one as a number
   std::vector<authz::Subject> subjects;  ///< spec.subjects: members with the role `cluster_role`
-  std::vector<RoleOfSome> roles;         ///< spec.space.bindings: members, too
+  std::vector<SpaceRole> roles;          ///< spec.space.bindings: members, too
   std::vector<std::string> subject_keys; ///< authz::subject_key() of all members, sorted, each once
   /// Bound for the members in each space; "": none. Nothing: accounts.default_cluster_role.
   std::optional<std::string> cluster_role;

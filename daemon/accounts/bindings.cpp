@@ -85,7 +85,7 @@ json manifest_of(std::string_view space, std::string_view name, const Account& a
 }
 
 /// Those of members with roles of their own, one for each role.
-std::vector<json> manifests_of_some(std::string_view space, const Members& members) {
+std::vector<json> space_role_manifests(std::string_view space, const Members& members) {
   std::vector<json> out;
   if (!members.account) return out;
   std::map<std::string, std::vector<authz::Subject>> by_role;
@@ -94,9 +94,9 @@ std::vector<json> manifests_of_some(std::string_view space, const Members& membe
     all.insert(all.end(), each.subjects.begin(), each.subjects.end());
   }
   for (const auto& [role, subjects] : by_role)
-    out.push_back(manifest_of(space,
-                              fmt::format("{}{}", k_binding_of_some, crypto::short_digest(role)),
-                              *members.account, role, subjects));
+    out.push_back(
+        manifest_of(space, fmt::format("{}{}", k_role_binding_prefix, crypto::short_digest(role)),
+                    *members.account, role, subjects));
   return out;
 }
 
@@ -143,7 +143,7 @@ bool Members::lets_in(const authz::User& user) const {
   };
   return (!role.empty() && among(account->subjects)) ||
          std::any_of(account->roles.begin(), account->roles.end(),
-                     [&](const RoleOfSome& each) { return among(each.subjects); });
+                     [&](const SpaceRole& each) { return among(each.subjects); });
 }
 
 Members members_of(AccountPtr account, std::string_view default_role) {
@@ -187,8 +187,8 @@ Result<Bindings> bindings_in(upstream::ControlApi& api, std::string_view space) 
 
 bool bindings_are_right(const std::vector<json>& bindings, std::string_view space,
                         const Members& members) {
-  auto wanted = manifests_of_some(space, members);
-  if (members.most()) wanted.push_back(binding_manifest(space, k_binding, members));
+  auto wanted = space_role_manifests(space, members);
+  if (members.any_subject()) wanted.push_back(binding_manifest(space, k_binding, members));
   return bindings.size() == wanted.size() &&
          std::all_of(wanted.begin(), wanted.end(), [&](const json& each) {
            const auto* there = named(bindings, text_at(each, "/metadata/name"));
@@ -202,13 +202,13 @@ Result<void> put_bindings_right(upstream::ControlApi& api, std::string_view spac
   const auto* main = named(bindings, k_binding);
   const auto* next = named(bindings, k_next_binding);
   std::set<std::string, std::less<>> stay{std::string(k_binding)};
-  for (auto& each : manifests_of_some(space, members)) {
+  for (auto& each : space_role_manifests(space, members)) {
     const auto name = text_at(each, "/metadata/name");
     ZOO_TRY_VOID(put_one(api, space, std::move(each), named(bindings, name), *members.account));
     stay.insert(name);
   }
   const auto wanted = [&](std::string_view name) { return binding_manifest(space, name, members); };
-  if (members.most()) {
+  if (members.any_subject()) {
     if (main != nullptr && !binds(*main, members.role)) {
       ZOO_TRY_VOID(put_one(api, space, wanted(k_next_binding), next, *members.account));
       ZOO_TRY_VOID(take_away(api, space, *main));

@@ -22,7 +22,7 @@ namespace zoo::accounts {
 
 inline constexpr std::string_view k_binding = "zoo:account";
 /// With eight digits behind it that come of the role: of members with a role of their own.
-inline constexpr std::string_view k_binding_of_some = "zoo:account-";
+inline constexpr std::string_view k_role_binding_prefix = "zoo:account-";
 /// Stands while another role takes the place of the one that is bound: a roleRef never changes.
 inline constexpr std::string_view k_next_binding = "zoo:account-next";
 inline constexpr std::string_view k_managed_label = "zoo.kubezoo.io/managed";
@@ -32,8 +32,8 @@ struct Members {
   AccountPtr account; ///< null: nobody
   std::string role;   ///< a ClusterRole, of spec.subjects; "": none of them is let in
   /// Of spec.subjects: is anybody let in?
-  bool most() const { return account && !role.empty() && !account->subjects.empty(); }
-  bool any() const { return most() || (account && !account->roles.empty()); }
+  bool any_subject() const { return account && !role.empty() && !account->subjects.empty(); }
+  bool any() const { return any_subject() || (account && !account->roles.empty()); }
   bool lets_in(const authz::User& user) const;
 };
 /// `default_role`: of an Account that says nothing of it.

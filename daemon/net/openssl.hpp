@@ -28,6 +28,9 @@ Result<void> use_certificate(SSL_CTX* context, std::string_view chain_pem, const
 /// Trusts every certificate of `pem` as it is, an intermediate too (as Go's x509 does).
 Result<void> trust(SSL_CTX* context, std::string_view pem, std::string_view what);
 
+/// Bytes of records without data, in a row: whoever sends more is cut off (docs/limits.md).
+inline constexpr std::size_t k_most_silent = 64 * 1024;
+
 /// Reads and writes a socket, which outlives it.
 BIO* make_socket_bio(Socket& socket);
 

@@ -11,7 +11,7 @@
 namespace zoo::net {
 namespace {
 
-constexpr std::size_t k_record = 16 * 1024; ///< what is smaller is malloc's
+constexpr std::size_t k_smallest_spare = 16 * 1024; ///< what is smaller is malloc's
 
 /// Blocks that all have room for `most` bytes. Last in, first out: what is taken was just in use,
 /// and is in the cache.
@@ -29,7 +29,7 @@ struct Spare {
 
 /// A thread's.
 struct Spares {
-  Spare record{k_record, 20 * 1024};
+  Spare record{k_smallest_spare, 20 * 1024};
   Spare ahead{64 * 1024, 70 * 1024}; ///< what tls_client.cpp reads at once
 
   ~Spares();
@@ -46,7 +46,7 @@ Spares::~Spares() {
 }
 
 void* allocate(std::size_t size, const char*, int) {
-  if (size < k_record || gone) return std::malloc(size);
+  if (size < k_smallest_spare || gone) return std::malloc(size);
   auto* spare = spares.record.serves(size)  ? &spares.record
                 : spares.ahead.serves(size) ? &spares.ahead
                                             : nullptr;
@@ -56,7 +56,7 @@ void* allocate(std::size_t size, const char*, int) {
 
 void release(void* block, const char*, int) {
   const auto usable = ::malloc_usable_size(block); // 0 of null
-  if (usable < k_record || gone) return std::free(block);
+  if (usable < k_smallest_spare || gone) return std::free(block);
   auto* spare = spares.record.takes(usable)  ? &spares.record
                 : spares.ahead.takes(usable) ? &spares.ahead
                                              : nullptr;

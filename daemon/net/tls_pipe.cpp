@@ -12,8 +12,7 @@
 namespace zoo::net {
 namespace {
 
-constexpr std::size_t k_piece = 16 * 1024;       // RFC 8446 section 5.1: a record's data
-constexpr std::size_t k_most_silent = 64 * 1024; // bytes of records without data, in a row
+constexpr std::size_t k_piece = 16 * 1024; // RFC 8446 section 5.1: a record's data
 
 } // namespace
 

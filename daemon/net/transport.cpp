@@ -24,7 +24,6 @@ namespace {
 constexpr std::size_t k_read_size = 32 * 1024;
 constexpr std::size_t k_record = 16 * 1024; // RFC 8446 section 5.1: the largest
 constexpr std::size_t k_handshake_turn = 64 * 1024;
-constexpr std::size_t k_most_silent = 64 * 1024;  // bytes of records without data, in a row
 constexpr int k_unsent = 256 * 1024;              // that the kernel takes ahead of what it sends
 constexpr int k_gather = 64 * 1024;               // bytes that are worth a turn of the loop
 constexpr std::size_t k_gather_least = 16 * 1024; // or what came within this time
