@@ -93,6 +93,7 @@ class Record:
             else:
                 self.live[metadata["uid"]] = metadata["namespace"]
             self.most = max(self.most, len(self.live))
+
     def quota(self, event):
         item = event["object"]
         if item["metadata"]["namespace"] not in self.namespaces or not item["metadata"]["name"].startswith("zoo-quota"):
