@@ -101,7 +101,7 @@ void look_at_files(std::size_t wanted, Findings& out) {
 }
 
 void look_at_store(store::Store& store, Findings& out) {
-  constexpr auto k_slow = 250ms, k_stuck = 2'000ms;
+  constexpr auto k_slow = 250ms, k_too_slow = 2'000ms;
   const auto begun = std::chrono::steady_clock::now();
   const auto done = store.put("doctor", "probe", "{}");
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -113,7 +113,7 @@ void look_at_store(store::Store& store, Findings& out) {
         {Level::ok, "store latency", fmt::format("a write takes {} ms", took.count()), ""});
   } else {
     out.push_back(
-        {took >= k_stuck ? Level::problem : Level::warning, "store latency",
+        {took >= k_too_slow ? Level::problem : Level::warning, "store latency",
          fmt::format("a write takes {} ms: so do creating tenants and revoking", took.count()),
          "put dir on a faster disk, or find out who else writes to it"});
   }

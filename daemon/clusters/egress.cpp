@@ -75,10 +75,10 @@ EgressDoors::~EgressDoors() { close(); }
 void EgressDoors::close() { open_.clear(); }
 
 void EgressDoors::follow(const DoorTable& table) {
-  using State = DoorEntry::State;
   std::map<std::string, const DoorEntry*> wanted;
   for (const auto& [id, entry] : table.clusters)
-    if (!entry.address.empty() && (entry.state == State::open || entry.state == State::starting))
+    if (!entry.address.empty() &&
+        (entry.state == DoorEntry::State::open || entry.state == DoorEntry::State::starting))
       wanted.emplace(entry.uid, &entry);
   std::erase_if(open_, [&wanted](const auto& each) {
     const auto found = wanted.find(each.first);

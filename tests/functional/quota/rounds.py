@@ -12,7 +12,8 @@ MODE
   spaces    over all namespaces: 20 pods by themselves, 20 by four ReplicaSets, deletes in between; with --account its quota changes from
             round to round between --limit and --limit + 2, in the middle of one
 
-A round is over if more pods were there at any moment than the limit allows. Prints one line of JSON. Each --server beside the kubeconfig's is
+A round is over if more pods were charged at any moment than the limit allows. As a ResourceQuota charges: not for one that has ended, nor for
+one whose deletion is beyond its grace (QuotaV1Pod in k8s.io/kubernetes/pkg/quota/v1/evaluator/core/pods.go). Prints one line of JSON. Each --server beside the kubeconfig's is
 another API server of the same upstream.
 """
 import argparse
@@ -88,7 +89,8 @@ class Record:
         if metadata.get("namespace") not in self.namespaces:
             return
         with self.lock:
-            if event["type"] == "DELETED" or status.get("phase") in ("Failed", "Succeeded"):
+            goes = "deletionTimestamp" in metadata and metadata.get("deletionGracePeriodSeconds") == 0
+            if event["type"] == "DELETED" or goes or status.get("phase") in ("Failed", "Succeeded"):
                 self.live.pop(metadata["uid"], None)
             else:
                 self.live[metadata["uid"]] = metadata["namespace"]
