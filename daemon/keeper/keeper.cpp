@@ -66,6 +66,14 @@ std::int64_t available_memory() {
   return 0;
 }
 
+/// zood wishes a control plane back as soon as one of its processes has ended: what is to end
+/// would be started again, and never be over.
+Reply refusal_at_end() {
+  return {Error(Code::unavailable, "the keeper of control planes ends, with all that it has "
+                                   "started: the next one takes the plan"),
+          {}};
+}
+
 } // namespace
 
 Result<std::unique_ptr<Keeper>> Keeper::open(KeeperOptions options) {
@@ -113,6 +121,7 @@ void Keeper::accept() {
 }
 
 Reply Keeper::put(const Plan& plan) {
+  if (ending_) return refusal_at_end();
   auto& group = groups_[plan.id];
   if (group && group->removing())
     return {Error(Code::invalid, fmt::format("{} is being removed", plan.id)), {}};
@@ -151,6 +160,7 @@ Reply Keeper::answer(const Request& request, Client& client) {
   }
   Reply out;
   if (request.verb == Verb::run) {
+    if (ending_ && request.wish) return refusal_at_end();
     if (auto done = found->second->wish(request.wish); !done) out.error = std::move(done).error();
   }
   if (request.verb == Verb::remove) found->second->remove();
@@ -236,12 +246,18 @@ int Keeper::turn() {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 1, 30'000));
 }
 
+void Keeper::end_all() {
+  ending_ = true;
+  for (auto& [id, group] : groups_)
+    if (const auto done = group->wish(false); !done)
+      log::error("keeper", "{}: {}", id, done.error().text());
+}
+
 void Keeper::run(int signals) {
-  bool ending = false;
   for (;;) {
     const auto timeout = turn();
-    if (ending && std::all_of(groups_.begin(), groups_.end(),
-                              [](const auto& each) { return each.second->gone(); }))
+    if (ending_ && std::all_of(groups_.begin(), groups_.end(),
+                               [](const auto& each) { return each.second->gone(); }))
       return;
     std::vector<pollfd> asked{{signals, POLLIN, 0}, {listening_.get(), POLLIN, 0}};
     for (const auto& [number, client] : clients_) {
@@ -258,10 +274,7 @@ void Keeper::run(int signals) {
       signalfd_siginfo info{};
       if (::read(signals, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGTERM) return;
-        ending = true;
-        for (auto& [id, group] : groups_)
-          if (const auto done = group->wish(false); !done)
-            log::error("keeper", "{}: {}", id, done.error().text());
+        end_all();
       }
     }
     if (asked[1].revents != 0) accept();

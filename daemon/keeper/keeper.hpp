@@ -34,7 +34,7 @@ public:
   Keeper(const Keeper&) = delete;
 
   /// Until `signals`, a signalfd(2) of SIGTERM and SIGINT, says so. The processes run on after
-  /// SIGTERM; SIGINT ends them first.
+  /// SIGTERM; SIGINT ends them first, and from then on nothing is started, whoever wishes it.
   void run(int signals);
 
   static constexpr std::size_t k_most_connections = 64;
@@ -54,6 +54,7 @@ private:
   void serve(Client& client, short events);
   Reply answer(const Request& request, Client& client);
   Reply put(const Plan& plan);
+  void end_all();
   /// Makes the due steps of all groups, tells watchers; returns milliseconds for poll(2).
   int turn();
 
@@ -62,6 +63,7 @@ private:
   std::map<std::string, std::unique_ptr<Group>> groups_;
   std::map<int, std::unique_ptr<Client>> clients_; ///< by descriptor
   Group::Clock::time_point logs_looked_{};
+  bool ending_ = false; ///< SIGINT came
 };
 
 /// The role of the program: `zood --keeper`. `detach`: goes into the background once it listens.

@@ -23,11 +23,12 @@ constexpr std::array<std::pair<Verb, std::string_view>, 6> k_verbs = {{
     {Verb::memory, "memory"},
 }};
 /// What an error of an answer is; others are Code::internal.
-constexpr std::array<std::pair<Code, std::string_view>, 4> k_codes = {{
+constexpr std::array<std::pair<Code, std::string_view>, 5> k_codes = {{
     {Code::invalid, "invalid"},
     {Code::not_found, "not_found"},
     {Code::io, "io"},
     {Code::too_many_requests, "too_many"},
+    {Code::unavailable, "unavailable"},
 }};
 constexpr std::size_t k_most_states = 4'096;
 
