@@ -10,10 +10,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 3
-at_end() {
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
+at_end() { end_clusters; }
 start_clusters
 newest=$zoo_clusters_version
 oldest=$("$ZOO_UPSTREAM" versions | tail -n 1)
@@ -45,8 +42,6 @@ done
 
 # ---- each has nodes, pods, Services -----------------------------------------------------------------------------------
 
-condition() { field "$1" "[.status.conditions[] | select(.type == \"$2\") | \"\\(.status) \\(.reason)\"][0]"; }
-condition_is() { [[ $(condition "$1" "$2") == "$3" ]]; }
 addresses='[.spec.clusterIP, .spec.clusterIPs, .spec.ipFamilies, .spec.ipFamilyPolicy, (.spec.ports | map([.port, .targetPort, .nodePort]))]'
 endpoints() { jq -c '[.items[].endpoints[]? | .addresses[]] | sort'; }
 for name in old new; do
