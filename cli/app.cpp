@@ -220,6 +220,9 @@ std::vector<CommandEntry> all_commands() {
   add("cluster", "describe", "Show everything about virtual clusters", make_cluster_describe());
   add("cluster", "connect", "Use a virtual cluster: by kubectl's own file, or for one command",
       make_cluster_connect());
+  add("cluster", "disconnect", "Take a virtual cluster out of kubectl's own file again",
+      make_cluster_disconnect());
+  add("cluster", "kubectl", "Run kubectl in a virtual cluster", make_cluster_kubectl());
   add("cluster", "pause", "Stop the control planes of virtual clusters", make_cluster_pause());
   add("cluster", "resume", "Start them again", make_cluster_resume());
   add("cluster", "certs", "Show the certificates of a virtual cluster, or make them anew",

@@ -96,6 +96,8 @@ std::unique_ptr<Command> make_cluster_resume();
 std::unique_ptr<Command> make_cluster_certs();
 std::unique_ptr<Command> make_cluster_logs();
 std::unique_ptr<Command> make_cluster_connect();
+std::unique_ptr<Command> make_cluster_disconnect();
+std::unique_ptr<Command> make_cluster_kubectl();
 std::unique_ptr<Command> make_kubeconfig_account();
 std::unique_ptr<Command> make_whoami();
 std::unique_ptr<Command> make_can_i();

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -80,11 +81,37 @@ private:
 
 /// An extension of a context: where `zooctl space use -` goes back to.
 constexpr std::string_view k_previous_namespace = "zoo.kubezoo.io/previous-namespace";
+/// Another one, of contexts of virtual clusters: which context was current before.
+constexpr std::string_view k_previous_context = "zoo.kubezoo.io/previous-context";
 
 using nlohmann::ordered_json;
 
-bool is_previous(const ordered_json& extension) {
-  return extension.is_object() && extension.value("name", std::string()) == k_previous_namespace;
+/// A text member of what people write by hand.
+std::string member_text(const ordered_json& object, std::string_view key) {
+  if (!object.is_object()) return {};
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool is_extension(const ordered_json& extension, std::string_view name) {
+  return member_text(extension, "name") == name;
+}
+
+void set_extension(ordered_json& body, std::string_view name, ordered_json content) {
+  auto& extensions = body["extensions"];
+  if (!extensions.is_array()) extensions = ordered_json::array();
+  std::erase_if(extensions.get_ref<ordered_json::array_t&>(),
+                [name](const ordered_json& each) { return is_extension(each, name); });
+  extensions.push_back({{"name", name}, {"extension", std::move(content)}});
+}
+
+/// Null: there is no such extension.
+const ordered_json* find_extension(const ordered_json& body, std::string_view name) {
+  const auto extensions = body.find("extensions");
+  if (extensions == body.end() || !extensions->is_array()) return nullptr;
+  for (const auto& each : *extensions)
+    if (is_extension(each, name) && each.contains("extension")) return &each["extension"];
+  return nullptr;
 }
 
 Result<ordered_json> read_yaml(const fs::path& file, const std::string& yaml) {
@@ -104,6 +131,31 @@ ordered_json* context_in(ordered_json& config, std::string_view name) {
         each["context"].is_object())
       return &each;
   return nullptr;
+}
+
+void remove_named(ordered_json& config, std::string_view list, std::string_view name) {
+  const auto found = config.find(list);
+  if (found == config.end() || !found->is_array()) return;
+  std::erase_if(found->get_ref<ordered_json::array_t&>(),
+                [name](const ordered_json& each) { return member_text(each, "name") == name; });
+}
+
+/// Does a context name that cluster, or that user?
+bool is_used(const ordered_json& config, std::string_view key, std::string_view name) {
+  const auto contexts = config.find("contexts");
+  if (contexts == config.end() || !contexts->is_array()) return false;
+  return std::any_of(contexts->begin(), contexts->end(), [&](const ordered_json& each) {
+    return each.is_object() && each.contains("context") &&
+           member_text(each["context"], key) == name;
+  });
+}
+
+Result<std::string> merged_into(const fs::path& file, const std::string& existing,
+                                std::string_view added) {
+  auto merged = kube::merge_kubeconfig(existing, added);
+  if (!merged)
+    return fail(std::move(merged).error().context("while merging into {}", file.string()));
+  return merged;
 }
 
 /// Replaces the text of `file` by what `with` makes of it, under the lock.
@@ -161,12 +213,71 @@ Result<fs::path> default_kubeconfig_file(const Context& context) {
 }
 
 Result<void> merge_into_file(const fs::path& file, std::string_view added) {
-  return change(file, [&](const std::string& existing) -> Result<std::string> {
-    auto merged = kube::merge_kubeconfig(existing, added);
-    if (!merged)
-      return fail(std::move(merged).error().context("while merging into {}", file.string()));
-    return merged;
-  });
+  return change(file,
+                [&](const std::string& existing) { return merged_into(file, existing, added); });
+}
+
+Result<std::string> connect_in_file(const fs::path& file, std::string_view added) {
+  std::string name;
+  ZOO_TRY_VOID(change(file, [&](const std::string& existing) -> Result<std::string> {
+    ZOO_TRY(const auto merged, merged_into(file, existing, added));
+    ZOO_TRY(auto config, read_yaml(file, merged));
+    name = member_text(config, "current-context");
+    auto* entry = context_in(config, name);
+    if (entry == nullptr) return fail(Code::invalid, "what is merged names no context");
+    std::string before;
+    if (auto earlier = read_yaml(file, existing)) {
+      before = member_text(*earlier, "current-context");
+      // Connected once more: what was there before the first time counts.
+      const auto* same = before == name ? context_in(*earlier, name) : nullptr;
+      const auto* known =
+          same == nullptr ? nullptr : find_extension((*same)["context"], k_previous_context);
+      if (before == name) before = known == nullptr ? "" : member_text(*known, "context");
+    }
+    set_extension((*entry)["context"], k_previous_context, {{"context", before}});
+    return kube::json_to_yaml(config);
+  }));
+  return name;
+}
+
+Result<std::string> disconnect_in_file(const fs::path& file, std::string_view context) {
+  const auto missing = [&] {
+    return fail(Code::not_found, "{} has no context '{}'", file.string(), context);
+  };
+  std::error_code error;
+  if (!fs::exists(file, error)) return missing();
+  std::string current;
+  ZOO_TRY_VOID(change(file, [&](const std::string& existing) -> Result<std::string> {
+    ZOO_TRY(auto config, read_yaml(file, existing));
+    const auto* entry = context_in(config, context);
+    if (entry == nullptr) return missing();
+    const auto* known = find_extension((*entry)["context"], k_previous_context);
+    if (known == nullptr)
+      return fail(Code::conflict,
+                  "context '{}' of {} was not made by `zooctl cluster connect`, and stays", context,
+                  file.string());
+    const auto before = member_text(*known, "context");
+    const auto cluster = member_text((*entry)["context"], "cluster");
+    const auto user = member_text((*entry)["context"], "user");
+    remove_named(config, "contexts", context);
+    if (!is_used(config, "cluster", cluster)) remove_named(config, "clusters", cluster);
+    if (!is_used(config, "user", user)) remove_named(config, "users", user);
+    current = member_text(config, "current-context");
+    if (current == context) {
+      current = context_in(config, before) == nullptr ? "" : before;
+      config["current-context"] = current;
+    }
+    return kube::json_to_yaml(config);
+  }));
+  return current;
+}
+
+Result<std::string> current_context(const fs::path& file) {
+  const auto text = file::read(file);
+  if (!text && text.error().code() == Code::not_found) return std::string();
+  if (!text) return fail(text.error());
+  ZOO_TRY(const auto config, read_yaml(file, *text));
+  return member_text(config, "current-context");
 }
 
 Result<void> set_namespace(const fs::path& file, std::string_view context,
@@ -180,10 +291,7 @@ Result<void> set_namespace(const fs::path& file, std::string_view context,
     const auto before = body.value("namespace", std::string("default"));
     if (before == name_space) return existing;
     body["namespace"] = name_space;
-    auto& extensions = body["extensions"];
-    if (!extensions.is_array()) extensions = ordered_json::array();
-    std::erase_if(extensions.get_ref<ordered_json::array_t&>(), is_previous);
-    extensions.push_back({{"name", k_previous_namespace}, {"extension", {{"namespace", before}}}});
+    set_extension(body, k_previous_namespace, {{"namespace", before}});
     return kube::json_to_yaml(config);
   });
 }
@@ -193,11 +301,8 @@ Result<std::string> previous_namespace(const fs::path& file, std::string_view co
   ZOO_TRY(auto config, read_yaml(file, text));
   const auto* found = context_in(config, context);
   if (found == nullptr) return std::string();
-  const auto extensions = (*found)["context"].value("extensions", ordered_json::array());
-  for (const auto& extension : extensions)
-    if (is_previous(extension) && extension.contains("extension"))
-      return extension["extension"].value("namespace", std::string());
-  return std::string();
+  const auto* extension = find_extension((*found)["context"], k_previous_namespace);
+  return extension == nullptr ? std::string() : member_text(*extension, "namespace");
 }
 
 } // namespace zoo::cli

@@ -23,6 +23,16 @@ Result<std::filesystem::path> default_kubeconfig_file(const Context& context);
 /// Code::conflict if another program holds the lock; whatever fails, the file stays as it was.
 Result<void> merge_into_file(const std::filesystem::path& file, std::string_view added);
 
+/// Merges what names one context into `file`, in the same way, and keeps which one was current
+/// before it for disconnect_in_file(). Returns the context's name.
+Result<std::string> connect_in_file(const std::filesystem::path& file, std::string_view added);
+/// Takes away a context that connect_in_file() has put there, with its cluster and its user where
+/// no other context has them; if it is the current one, the one before it is current again, if it
+/// is still there. Returns the current context then, "" for none. Code::not_found: there is no such
+/// context; Code::conflict: it was made in another way, and stays.
+Result<std::string> disconnect_in_file(const std::filesystem::path& file, std::string_view context);
+Result<std::string> current_context(const std::filesystem::path& file); ///< "": there is none
+
 /// Sets the namespace of a context of `file`, in the same way, and keeps the one before it for
 /// previous_namespace(). Code::not_found: there is no such context.
 Result<void> set_namespace(const std::filesystem::path& file, std::string_view context,

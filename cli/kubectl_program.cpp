@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 
@@ -51,6 +54,21 @@ Result<std::string> find_program(const Context& context, std::string_view name) 
               "kubernetes-client has it; else see https://kubernetes.io/docs/tasks/tools/), or "
               "write a kubeconfig for another machine with `zooctl kubeconfig export`",
               path);
+}
+
+std::vector<std::string> kubectl_words(std::vector<std::string> words) {
+  constexpr std::array<std::string_view, 14> k_with_value = {
+      "-n", "--namespace", "--as",      "--as-group",  "--as-uid",
+      "-s", "--server",    "--context", "--token",     "--request-timeout",
+      "-v", "--cache-dir", "--cluster", "--kubeconfig"};
+  for (std::size_t i = 0; i < words.size() && words[i].starts_with("-"); ++i) {
+    if (words[i] == "--") {
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+      break;
+    }
+    i += std::find(k_with_value.begin(), k_with_value.end(), words[i]) != k_with_value.end();
+  }
+  return words;
 }
 
 Error run_with_kubeconfig(Context& context, const std::string& path, const std::string& argv0,

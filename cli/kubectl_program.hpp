@@ -15,6 +15,11 @@ namespace zoo::cli {
 /// to get it.
 Result<std::string> find_program(const Context& context, std::string_view name);
 
+/// What stands behind the name of a tenant or a cluster, for kubectl: without the `--` that ends
+/// zooctl's own words, in front of which are only options of kubectl's. That of `exec POD --
+/// COMMAND` is kubectl's.
+std::vector<std::string> kubectl_words(std::vector<std::string> words);
+
 /// Becomes `path` with KUBECONFIG naming `kubeconfig`, which is kept in memory, has no name in any
 /// directory, and goes with the last process that holds it. `cache`: its own part of kubectl's
 /// cache, which is keyed by the server's address alone. Returns only on failure.

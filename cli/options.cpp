@@ -72,6 +72,28 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<st
   return app.add_option(name, values, doc)->type_name(type)->allow_extra_args(false);
 }
 
+void add_cluster_space(CLI::App& app, std::string& value) {
+  app.add_option("-n,--namespace", value, "The namespace of virtual clusters")
+      ->type_name("NAMESPACE")
+      ->capture_default_str();
+}
+
+void add_cluster_name(CLI::App& app, std::string& value) {
+  app.add_option("cluster", value, "The virtual cluster's name")->type_name("CLUSTER")->required();
+}
+
+void add_cluster_names(CLI::App& app, std::vector<std::string>& values) {
+  app.add_option("cluster", values, "Names of virtual clusters")->type_name("CLUSTER")->required();
+}
+
+Result<ServiceAccountName> option_service_account(std::string_view option,
+                                                  const std::string& text) {
+  const auto slash = text.find('/');
+  if (slash == 0 || slash == std::string::npos || slash + 1 == text.size())
+    return fail(Code::usage, "{} '{}' is not NAMESPACE/NAME", option, text);
+  return ServiceAccountName{text.substr(0, slash), text.substr(slash + 1)};
+}
+
 Result<std::pair<std::string, std::string>>
 option_pair(std::string_view option, const std::string& text, std::string_view shown) {
   const auto equals = text.find('=');

@@ -47,6 +47,17 @@ void add_kubeconfig_output(CLI::App& app, std::string& output, bool& merge);
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                           const std::string& doc, const std::string& type);
 
+/// -n/--namespace of virtual clusters, one of them, several.
+void add_cluster_space(CLI::App& app, std::string& value);
+void add_cluster_name(CLI::App& app, std::string& value);
+void add_cluster_names(CLI::App& app, std::vector<std::string>& values);
+
+/// "NAMESPACE/NAME" of a ServiceAccount. Code::usage: "OPTION 'TEXT' is not NAMESPACE/NAME".
+struct ServiceAccountName {
+  std::string space, name;
+};
+Result<ServiceAccountName> option_service_account(std::string_view option, const std::string& text);
+
 /// Splits "KEY=VALUE" at the first "=": the value may have more of them.
 /// Code::usage: "OPTION 'TEXT' is not SHOWN". An empty `option`: an argument.
 Result<std::pair<std::string, std::string>>

@@ -197,6 +197,14 @@ Result<json> VirtualClusters::renew(const std::string& name, const std::string& 
              name);
 }
 
+Result<json> VirtualClusters::turn_authority(const std::string& name, const std::string& stage) {
+  return ask({.method = "POST",
+              .path = kube::with_query(path(name, "authority"), {{"stage", stage}}),
+              .body = "{}",
+              .purpose = fmt::format("changing the authority of '{}'", name)},
+             name);
+}
+
 Result<void> VirtualClusters::wake(const std::string& name) {
   ZOO_TRY_VOID(ask({.method = "POST",
                     .path = path(name, "wake"),
@@ -208,12 +216,30 @@ Result<void> VirtualClusters::wake(const std::string& name) {
 
 Result<std::string> VirtualClusters::log(const std::string& name, const std::string& component,
                                          unsigned lines) {
-  auto body = client_.answer_of(
-      {.path = kube::with_query(path(name, "log"),
-                                {{"component", component}, {"tailLines", std::to_string(lines)}}),
-       .purpose = fmt::format("asking for a log of '{}'", name)});
+  return ask_for_log(name, {{"component", component}, {"tailLines", std::to_string(lines)}});
+}
+
+Result<VirtualClusters::LogPart> VirtualClusters::log_part(const std::string& name,
+                                                           const std::string& component,
+                                                           unsigned lines,
+                                                           std::optional<std::uint64_t> position) {
+  kube::Query query = {
+      {"component", component}, {"follow", "true"}, {"tailLines", std::to_string(lines)}};
+  if (position) query.emplace_back("position", std::to_string(*position));
+  ZOO_TRY(const auto body, ask_for_log(name, query));
+  const auto part = json::parse(body, nullptr, false);
+  const auto end = part.is_object() ? part.value("position", json()) : json();
+  if (!end.is_number_unsigned())
+    return fail(Code::internal, "zood says of a log of '{}' nothing that can be followed", name);
+  return LogPart{text_at(part, "/text"), end.get<std::uint64_t>()};
+}
+
+/// What is not found may be the component, which zood says.
+Result<std::string> VirtualClusters::ask_for_log(const std::string& name,
+                                                 const kube::Query& query) {
+  auto body = client_.answer_of({.path = kube::with_query(path(name, "log"), query),
+                                 .purpose = fmt::format("asking for a log of '{}'", name)});
   if (body) return body;
-  // What is not found may be the component, which zood says.
   const auto there = get(name);
   return fail(there ? std::move(body).error() : there.error());
 }

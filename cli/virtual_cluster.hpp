@@ -4,10 +4,13 @@
 #include "cli/context.hpp"
 #include "cli/output/printer.hpp"
 #include "common/base/result.hpp"
+#include "common/kube/client.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +32,17 @@ public:
   Result<nlohmann::json> certificates(const std::string& name);
   /// `how`: "rotate" or "revoke".
   Result<nlohmann::json> renew(const std::string& name, const std::string& how);
+  /// To that stage of one authority following another: "announced", "used" or "settled".
+  Result<nlohmann::json> turn_authority(const std::string& name, const std::string& stage);
   Result<void> wake(const std::string& name); ///< one that sleeps
   Result<std::string> log(const std::string& name, const std::string& component, unsigned lines);
+  struct LogPart {
+    std::string text; ///< whole lines
+    std::uint64_t position = 0;
+  };
+  /// What came behind a position; without one the last lines.
+  Result<LogPart> log_part(const std::string& name, const std::string& component, unsigned lines,
+                           std::optional<std::uint64_t> position);
   /// The administrator's kubeconfig; Code::unavailable with what zood waits for if it has none.
   Result<std::string> kubeconfig(const nlohmann::json& cluster) const;
 
@@ -44,6 +56,7 @@ private:
       : context_(context), client_(client), space_(std::move(name_space)) {}
   std::string path(std::string_view name = {}, std::string_view sub = {}) const;
   Result<nlohmann::json> ask(const AdminClient::Call& call, const std::string& name);
+  Result<std::string> ask_for_log(const std::string& name, const kube::Query& query);
   Error explain(Error error, const std::string& name);
 
   Context& context_;

@@ -5,6 +5,7 @@
 #include "cli/kubeconfig_file.hpp"
 #include "cli/options.hpp"
 #include "cli/output/printer.hpp"
+#include "cli/service_account.hpp"
 #include "common/api/tenant.hpp"
 #include "common/base/file.hpp"
 #include "common/crypto/certificate.hpp"
@@ -67,24 +68,10 @@ struct KubeconfigAccount final : Command {
   }
 
   Result<Secret> token(Cluster& cluster) const {
-    const auto slash = service_account.find('/');
-    if (slash == 0 || slash == std::string::npos || slash + 1 == service_account.size())
-      return fail(Code::usage, "--sa '{}' is not NAMESPACE/NAME", service_account);
-    json wanted = {{"apiVersion", "authentication.k8s.io/v1"},
-                   {"kind", "TokenRequest"},
-                   {"spec", json::object()}};
-    if (!ttl.empty()) {
-      ZOO_TRY(const auto span, option_ttl(ttl));
-      wanted["spec"]["expirationSeconds"] = span.count();
-    }
-    ZOO_TRY(
-        const auto answer,
-        cluster.create(kube::path({"api", "v1", "namespaces", service_account.substr(0, slash),
-                                   "serviceaccounts", service_account.substr(slash + 1), "token"}),
-                       wanted, false));
-    auto text = text_at(answer, "/status/token");
-    if (text.empty()) return fail(Code::unavailable, "the cluster answered without a token");
-    return Secret(std::move(text));
+    ZOO_TRY(const auto account, option_service_account("--sa", service_account));
+    ZOO_TRY(const auto wanted, token_request(ttl));
+    ZOO_TRY(const auto answer, cluster.create(token_path(account), wanted, false));
+    return token_of(answer);
   }
 
   /// By the signer kubernetes.io/kube-apiserver-client: request, approval, certificate.

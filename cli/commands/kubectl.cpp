@@ -5,10 +5,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <array>
-#include <optional>
-
 namespace zoo::cli {
 namespace {
 
@@ -37,23 +33,7 @@ struct Kubectl final : Command {
 
   bool takes_foreign() const override { return true; }
   void set_foreign(std::vector<std::string> words) override {
-    arguments = std::move(words);
-    if (const auto at = own_dashes(arguments)) arguments.erase(arguments.begin() + *at);
-  }
-
-  /// The `--` that ends zooctl's words and not kubectl's: with nothing in front of it but options
-  /// of kubectl's. That of `exec POD -- COMMAND` is kubectl's.
-  static std::optional<std::ptrdiff_t> own_dashes(const std::vector<std::string>& words) {
-    constexpr std::array<std::string_view, 14> k_with_value = {
-        "-n", "--namespace", "--as",      "--as-group",  "--as-uid",
-        "-s", "--server",    "--context", "--token",     "--request-timeout",
-        "-v", "--cache-dir", "--cluster", "--kubeconfig"};
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (words[i] == "--") return static_cast<std::ptrdiff_t>(i);
-      if (!words[i].starts_with("-")) return std::nullopt;
-      i += std::find(k_with_value.begin(), k_with_value.end(), words[i]) != k_with_value.end();
-    }
-    return std::nullopt;
+    arguments = kubectl_words(std::move(words));
   }
 
   /// What stands behind the tenant is kubectl's, and these would do something else there.

@@ -19,22 +19,6 @@ namespace {
 using nlohmann::json;
 namespace phases = api::cluster_phase;
 
-constexpr const char* k_components = "etcd|kube-apiserver|kube-controller-manager|kube-scheduler";
-
-void add_space(CLI::App& app, std::string& value) {
-  app.add_option("-n,--namespace", value, "The namespace of virtual clusters")
-      ->type_name("NAMESPACE")
-      ->capture_default_str();
-}
-
-void add_name(CLI::App& app, std::string& value) {
-  app.add_option("cluster", value, "The virtual cluster's name")->type_name("CLUSTER")->required();
-}
-
-void add_names(CLI::App& app, std::vector<std::string>& values) {
-  app.add_option("cluster", values, "Names of virtual clusters")->type_name("CLUSTER")->required();
-}
-
 struct ClusterCreate final : Command {
   std::string name, space = "default", cpu, memory, version, sleep, dns, format;
   std::vector<std::string> nodes, resources, sans;
@@ -46,7 +30,7 @@ struct ClusterCreate final : Command {
     app.add_option("cluster", name, "The new virtual cluster's name")
         ->type_name("NAME")
         ->required();
-    add_space(app, space);
+    add_cluster_space(app, space);
     add_repeated(app, "--node", nodes, "A node of the upstream; may be repeated", "NODE");
     app.add_option("--cpu", cpu, "Its share of cpu, as in 10 or 500m")->type_name("QUANTITY");
     app.add_option("--memory", memory, "Its share of memory, as in 100Gi")->type_name("QUANTITY");
@@ -127,7 +111,7 @@ struct ClusterList final : Command {
   bool all = false, no_headers = false;
 
   void define(CLI::App& app) override {
-    add_space(app, space);
+    add_cluster_space(app, space);
     app.add_flag("-A,--all-namespaces", all, "Those of all namespaces");
     app.add_option("-l,--selector", selector, "Only those with these labels: key=value,...")
         ->type_name("SELECTOR");
@@ -157,8 +141,8 @@ struct ClusterGet final : Command {
   explicit ClusterGet(bool in_full) : describes(in_full) {}
 
   void define(CLI::App& app) override {
-    add_names(app, names);
-    add_space(app, space);
+    add_cluster_names(app, names);
+    add_cluster_space(app, space);
     if (describes) return add_examples(app, "  zooctl cluster describe tenant1-cluster");
     add_format_option(app, format, k_object_formats);
     add_no_headers(app, no_headers);
@@ -189,8 +173,8 @@ struct ClusterDelete final : Command {
   WaitOptions wait{true, "2m"};
 
   void define(CLI::App& app) override {
-    add_names(app, names);
-    add_space(app, space);
+    add_cluster_names(app, names);
+    add_cluster_space(app, space);
     app.add_flag("--ignore-not-found", ignore_not_found, "One that is not there is no error");
     add_dry_run(app, dry_run);
     add_wait_options(app, wait, "all of it is gone");
@@ -236,8 +220,8 @@ struct ClusterPause final : Command {
   explicit ClusterPause(bool to_pause) : pauses(to_pause) {}
 
   void define(CLI::App& app) override {
-    add_names(app, names);
-    add_space(app, space);
+    add_cluster_names(app, names);
+    add_cluster_space(app, space);
     add_dry_run(app, dry_run);
     add_wait_options(app, wait, pauses ? "its processes have ended" : "the cluster is Initialized");
     add_format_option(app, format, k_object_formats);
@@ -263,71 +247,6 @@ struct ClusterPause final : Command {
   }
 };
 
-struct ClusterCerts final : Command {
-  std::string action, name, space = "default", format;
-
-  void define(CLI::App& app) override {
-    add_choice(app, "action", action, "check|rotate|revoke",
-               "check: show them. rotate: make them anew, and the administrator's with a new key. "
-               "revoke: make the administrator's anew, and refuse those until now");
-    app.get_option("action")->required();
-    add_name(app, name);
-    add_space(app, space);
-    add_format_option(app, format, "table|json|yaml");
-    add_examples(app, "  zooctl cluster certs check tenant1-cluster\n"
-                      "  zooctl cluster certs revoke tenant1-cluster");
-  }
-
-  Result<int> run(Context& context) override {
-    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
-    ZOO_TRY(const auto list,
-            action == "check" ? clusters.certificates(name) : clusters.renew(name, action));
-    const auto kind = format_of(format);
-    if (kind == Format::json || kind == Format::yaml) {
-      print_record(context, list, kind);
-    } else {
-      print_certificates(context, list);
-    }
-    if (action == "rotate")
-      context.say("the administrator's kubeconfig is a new one; those before it work until they "
-                  "expire");
-    if (action == "revoke")
-      context.say("the administrator's kubeconfig is a new one; those before it are refused");
-    bool good = true;
-    for (const auto& each : list.value("items", json::array()))
-      good = good && text_at(each, "/trouble").empty();
-    return good ? 0 : 1;
-  }
-};
-
-struct ClusterLogs final : Command {
-  std::string name, component, space = "default";
-  unsigned lines = 100;
-
-  void define(CLI::App& app) override {
-    add_name(app, name);
-    add_choice(app, "component", component, k_components, "Whose log");
-    app.get_option("component")->required();
-    add_space(app, space);
-    app.add_option("--tail", lines, "How many lines of its end, 10000 at most")
-        ->type_name("LINES")
-        ->capture_default_str();
-    add_examples(app, "  zooctl cluster logs tenant1-cluster kube-apiserver --tail 20");
-  }
-
-  Result<int> run(Context& context) override {
-    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
-    ZOO_TRY(const auto text, clusters.log(name, component, lines));
-    std::size_t begin = 0;
-    while (begin < text.size()) {
-      const auto end = std::min(text.find('\n', begin), text.size());
-      context.out << printable(std::string_view(text).substr(begin, end - begin)) << '\n';
-      begin = end + 1;
-    }
-    return 0;
-  }
-};
-
 } // namespace
 
 std::unique_ptr<Command> make_cluster_create() { return std::make_unique<ClusterCreate>(); }
@@ -337,7 +256,5 @@ std::unique_ptr<Command> make_cluster_describe() { return std::make_unique<Clust
 std::unique_ptr<Command> make_cluster_delete() { return std::make_unique<ClusterDelete>(); }
 std::unique_ptr<Command> make_cluster_pause() { return std::make_unique<ClusterPause>(true); }
 std::unique_ptr<Command> make_cluster_resume() { return std::make_unique<ClusterPause>(false); }
-std::unique_ptr<Command> make_cluster_certs() { return std::make_unique<ClusterCerts>(); }
-std::unique_ptr<Command> make_cluster_logs() { return std::make_unique<ClusterLogs>(); }
 
 } // namespace zoo::cli

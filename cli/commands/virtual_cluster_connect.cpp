@@ -3,8 +3,10 @@
 #include "cli/kubeconfig_file.hpp"
 #include "cli/kubectl_program.hpp"
 #include "cli/options.hpp"
+#include "cli/output/result.hpp"
+#include "cli/service_account.hpp"
 #include "cli/virtual_cluster.hpp"
-#include "common/base/text.hpp"
+#include "common/kube/client.hpp"
 #include "common/kube/kubeconfig.hpp"
 
 #include <CLI/CLI.hpp>
@@ -16,30 +18,57 @@ namespace {
 using nlohmann::json;
 
 /// The same access at the cluster's direct port, for clients that send no server name.
-Result<std::string> at_direct_server(const std::string& kubeconfig, const json& cluster) {
-  const auto direct = text_at(cluster, "/status/directServer");
-  if (direct.empty()) return fail(Code::unavailable, "the cluster has no direct port yet");
+Result<void> go_direct(kube::KubeconfigParts& parts, const json& cluster) {
+  parts.server = text_at(cluster, "/status/directServer");
+  parts.tls_server_name.clear();
+  if (parts.server.empty()) return fail(Code::unavailable, "the cluster has no direct port yet");
+  return {};
+}
+
+kube::KubeconfigParts parts_of(kube::ClusterAccess access) {
+  kube::KubeconfigParts out;
+  out.cluster = access.cluster;
+  out.user = access.user;
+  out.context = access.context;
+  out.server = access.server;
+  out.tls_server_name = access.credentials.tls_server_name;
+  out.ca_pem = access.credentials.ca_pem;
+  out.client_cert_pem = access.credentials.client_cert_pem;
+  out.client_key_pem = std::move(access.credentials.client_key_pem);
+  return out;
+}
+
+/// A ServiceAccount of the cluster in place of its administrator, who asks for the token.
+Result<void> become_account(const Context& context, const std::string& kubeconfig,
+                            const ServiceAccountName& account, const std::string& ttl,
+                            kube::KubeconfigParts& parts) {
+  ZOO_TRY(const auto wanted, token_request(ttl));
   ZOO_TRY(auto access, kube::parse_kubeconfig(kubeconfig));
-  kube::KubeconfigParts parts;
-  parts.cluster = access.cluster;
-  parts.user = access.user;
-  parts.context = access.context;
-  parts.server = direct;
-  parts.ca_pem = access.credentials.ca_pem;
-  parts.client_cert_pem = access.credentials.client_cert_pem;
-  parts.client_key_pem = std::move(access.credentials.client_key_pem);
-  return kube::write_kubeconfig(parts);
+  access.credentials.direct = true;
+  kube::KubeClientOptions options;
+  options.user_agent = "zooctl";
+  ZOO_TRY(options.timeout, option_duration("--request-timeout", context.globals.request_timeout));
+  kube::KubeClient api(std::move(access), std::move(options));
+  const auto answer = api.create(token_path(account), wanted);
+  if (!answer)
+    return fail(Error(answer.error())
+                    .context("while asking the virtual cluster for a token of {}/{}", account.space,
+                             account.name));
+  ZOO_TRY(parts.token, token_of(*answer));
+  parts.client_cert_pem.clear();
+  parts.client_key_pem = Secret();
+  parts.user = parts.context = fmt::format("{}-{}-{}", parts.context, account.space, account.name);
+  parts.default_namespace = account.space;
+  return {};
 }
 
 struct ClusterConnect final : Command {
-  std::string name, space = "default", output, stray;
+  std::string name, space = "default", output, account, ttl, stray;
   std::vector<std::string> command;
   bool prints = false, direct = false, merge = false;
 
   void define(CLI::App& app) override {
-    app.add_option("-n,--namespace", space, "The namespace of virtual clusters")
-        ->type_name("NAMESPACE")
-        ->capture_default_str();
+    add_cluster_space(app, space);
     app.add_flag("--print", prints, "Print the kubeconfig, which is a secret");
     app.add_flag("--direct", direct,
                  "By the cluster's own port, for clients that send no server name (SNI)");
@@ -48,14 +77,24 @@ struct ClusterConnect final : Command {
     app.add_flag("--merge", merge,
                  "Merge it into the file that kubectl uses, and switch to its context: what is "
                  "done without one of these options and without a command");
-    app.add_option("cluster", name, "The virtual cluster's name")->type_name("CLUSTER")->required();
+    app.add_option("--service-account", account,
+                   "As this ServiceAccount of the cluster, with a token, in place of the "
+                   "cluster's administrator")
+        ->type_name("NS/NAME");
+    app.add_option("--ttl", ttl,
+                   "How long the token of --service-account is valid; the cluster may give a "
+                   "shorter one")
+        ->type_name("DURATION");
+    add_cluster_name(app, name);
     app.add_option("command", command,
                    "A program that is run with the kubeconfig, which is then in no file; write -- "
                    "before it")
         ->type_name("COMMAND");
     add_examples(app, "  zooctl cluster connect tenant1-cluster\n"
                       "  zooctl cluster connect tenant1-cluster -- kubectl get namespaces\n"
-                      "  zooctl cluster connect --direct --print tenant1-cluster");
+                      "  zooctl cluster connect --direct --print tenant1-cluster\n"
+                      "  zooctl cluster connect --service-account ci/deployer --ttl 8h "
+                      "--kubeconfig-file ci.kubeconfig tenant1-cluster");
   }
 
   bool takes_foreign() const override { return true; }
@@ -72,6 +111,8 @@ struct ClusterConnect final : Command {
       const auto option = words[at].substr(0, equals);
       auto* const text = option == "-n" || option == "--namespace" ? &space
                          : option == "--kubeconfig-file"           ? &output
+                         : option == "--service-account"           ? &account
+                         : option == "--ttl"                       ? &ttl
                                                                    : nullptr;
       auto* const flag = option == "--print"    ? &prints
                          : option == "--direct" ? &direct
@@ -102,11 +143,14 @@ struct ClusterConnect final : Command {
     if (forms > 1)
       return fail(Code::usage,
                   "--print, --kubeconfig-file, --merge and a command exclude each other");
+    if (account.empty() && !ttl.empty())
+      return fail(Code::usage, "--ttl goes with --service-account: the administrator's certificate "
+                               "is the one that zood keeps");
     ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
     ZOO_TRY(const auto cluster, clusters.get(name));
     ZOO_TRY(auto text, clusters.kubeconfig(cluster));
-    if (direct) {
-      ZOO_TRY(text, at_direct_server(text, cluster));
+    if (direct || !account.empty()) {
+      ZOO_TRY(text, changed(context, text, cluster));
     }
     if (prints) {
       context.out << text << std::flush;
@@ -124,14 +168,91 @@ struct ClusterConnect final : Command {
                                       text_at(cluster, "/status/id")));
     }
     ZOO_TRY(const auto file, default_kubeconfig_file(context));
-    ZOO_TRY_VOID(merge_into_file(file, text));
-    context.say(fmt::format("merged into {}; the current context is now {}", file.string(), name));
+    ZOO_TRY(const auto now, connect_in_file(file, text));
+    context.say(fmt::format("merged into {}; the current context is now {}", file.string(), now));
+    context.hint(fmt::format("Back to the one before it: zooctl cluster disconnect {}", now));
     return 0;
+  }
+
+  Result<std::string> changed(const Context& context, const std::string& kubeconfig,
+                              const json& cluster) const {
+    ZOO_TRY(auto access, kube::parse_kubeconfig(kubeconfig));
+    auto parts = parts_of(std::move(access));
+    if (!account.empty()) {
+      ZOO_TRY(const auto named, option_service_account("--service-account", account));
+      ZOO_TRY_VOID(become_account(context, kubeconfig, named, ttl, parts));
+    }
+    if (direct) ZOO_TRY_VOID(go_direct(parts, cluster));
+    return kube::write_kubeconfig(parts);
+  }
+};
+
+/// Asks nobody but kubectl's own file: the cluster may be gone.
+struct ClusterDisconnect final : Command {
+  std::vector<std::string> contexts;
+
+  void define(CLI::App& app) override {
+    app.add_option("context", contexts,
+                   "What connect said that the context is called: the cluster's name, but for "
+                   "--service-account; without one, the current context")
+        ->type_name("CONTEXT");
+    add_examples(app, "  zooctl cluster disconnect\n"
+                      "  zooctl cluster disconnect tenant1-cluster");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto file, default_kubeconfig_file(context));
+    if (contexts.empty()) {
+      ZOO_TRY(auto current, current_context(file));
+      if (current.empty())
+        return fail(Code::not_found, "{} has no current context: name the one that is to go",
+                    file.string());
+      contexts.push_back(std::move(current));
+    }
+    return for_all<std::string>(context, contexts, [&](const std::string& each) -> Result<void> {
+      ZOO_TRY(const auto now, disconnect_in_file(file, each));
+      context.say(now.empty() ? fmt::format("{} is out of {}, which has no current context now",
+                                            each, file.string())
+                              : fmt::format("{} is out of {}; the current context is {}", each,
+                                            file.string(), now));
+      return {};
+    });
+  }
+};
+
+/// kubectl with the administrator's kubeconfig, which is in no file.
+struct ClusterKubectl final : Command {
+  std::string name, space = "default";
+  std::vector<std::string> arguments;
+
+  void define(CLI::App& app) override {
+    add_cluster_space(app, space);
+    add_cluster_name(app, name);
+    app.add_option("arguments", arguments, "What kubectl is told; write -- before it")
+        ->type_name("ARGS");
+    add_examples(app, "  zooctl cluster kubectl tenant1-cluster -- get pods -A\n"
+                      "  zooctl cluster kubectl -n team tenant1-cluster -- apply -f app.yaml");
+  }
+
+  bool takes_foreign() const override { return true; }
+  void set_foreign(std::vector<std::string> words) override {
+    arguments = kubectl_words(std::move(words));
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto path, find_program(context, "kubectl"));
+    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
+    ZOO_TRY(const auto cluster, clusters.get(name));
+    ZOO_TRY(const auto text, clusters.kubeconfig(cluster));
+    return fail(run_with_kubeconfig(context, path, "kubectl", arguments, text,
+                                    text_at(cluster, "/status/id")));
   }
 };
 
 } // namespace
 
 std::unique_ptr<Command> make_cluster_connect() { return std::make_unique<ClusterConnect>(); }
+std::unique_ptr<Command> make_cluster_disconnect() { return std::make_unique<ClusterDisconnect>(); }
+std::unique_ptr<Command> make_cluster_kubectl() { return std::make_unique<ClusterKubectl>(); }
 
 } // namespace zoo::cli

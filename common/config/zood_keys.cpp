@@ -641,7 +641,8 @@ constexpr Key k_keys[] = {
     {.name = "clusters.memory",
      .type = Type::size,
      .default_text = "1Gi",
-     .doc = "What the programs of one control plane try to keep below together.",
+     .doc = "What the programs of one control plane try to keep below together, and are held to "
+            "where the keeper has a cgroup of its own (zood-keeper.service).",
      .minimum = 256 * k_mi},
     {.name = "clusters.memory_reserve",
      .type = Type::size,

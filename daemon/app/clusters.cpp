@@ -192,8 +192,13 @@ std::vector<resources::KindPtr> Clusters::kinds() const {
     return controller->renew(key, revoke);
   };
   parts.wake = [controller](const std::string& key) { controller->knock(key); };
-  parts.logs = [controller](const std::string& key, const std::string& component,
-                            std::size_t lines) { return controller->logs(key, component, lines); };
+  parts.turn_authority = [controller](const std::string& key, clusters::AuthorityStage stage) {
+    return controller->turn_authority(key, stage);
+  };
+  parts.log_part = [controller](const std::string& key, const std::string& component,
+                                std::size_t lines, std::optional<std::uint64_t> from) {
+    return controller->log_part(key, component, lines, from);
+  };
   return {clusters::cluster_kind(std::move(parts))};
 }
 
@@ -251,10 +256,18 @@ std::vector<tenants::Finding> Clusters::findings() const {
          fmt::format("it is {}: {}", phase.empty() ? "new" : phase, status.value("message", "")),
          ""});
   }
-  out.push_back({Level::ok, "virtual clusters",
-                 fmt::format("{} of {} are as they should be; the limits of their memory are soft",
-                             good, records->size()),
-                 ""});
+  const auto [soft, open] = impl_->controller->unheld();
+  if (!open.empty())
+    out.push_back({Level::warning, "virtual clusters",
+                   "programs of one control plane can open keys and data of the others: " + open,
+                   "have a kernel that names landlock in /sys/kernel/security/lsm"});
+  out.push_back(
+      {Level::ok, "virtual clusters",
+       fmt::format("{} of {} are as they should be; {}", good, records->size(),
+                   soft.empty()
+                       ? "the kernel holds each to its memory and its part of the processors"
+                       : "the limits of their memory are soft: " + soft),
+       ""});
   return out;
 }
 

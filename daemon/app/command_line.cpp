@@ -73,7 +73,9 @@ CommandLine parse_command_line(int argc, char** argv) {
   std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file, backup_file,
       passphrase_file, invitation_file, binaries;
   bool check = false, print_config = false, print_rbac = false, print_accounts = false,
-       print_inside = false, revoke_all = false, keeper = false, detach = false;
+       print_inside = false, revoke_all = false;
+  keeper::KeeperRole role;
+  bool keeper = false;
   app.set_help_flag("-h,--help", "Print this help");
   app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket")
       ->type_name("DIR");
@@ -115,7 +117,12 @@ CommandLine parse_command_line(int argc, char** argv) {
                "Supervise the control planes of virtual clusters, and nothing else");
   app.add_option("--binaries", binaries, "The programs of control planes, for --keeper")
       ->type_name("DIR");
-  app.add_flag("--detach", detach, "With --keeper: in the background");
+  app.add_flag("--detach", role.detach, "With --keeper: in the background");
+  app.add_flag("--delegated", role.delegated,
+               "With --keeper: its cgroup is its alone (Delegate= of systemd), and control planes "
+               "are bounded in it");
+  app.add_flag("--release", role.release,
+               "With --keeper: make that cgroup ready for the next keeper, and end");
   app.set_version_flag("--version", translate::k_proves ? "zood " ZOO_VERSION
                                                         : "zood " ZOO_VERSION
                                                           " (test program, proves nothing)");
@@ -147,10 +154,13 @@ CommandLine parse_command_line(int argc, char** argv) {
     fmt::print(stderr, "zood: THIS TEST PROGRAM PROVES NO REQUEST: what isolates tenants is the "
                        "upstream alone. It must never serve anybody.\n");
   }
-  if (detach && !keeper) {
-    out.exit_status = complain(Error(Code::usage, "--detach goes with --keeper"));
-    return out;
-  }
+  for (const auto& [given, name] : {std::pair(role.detach, "--detach"),
+                                    {role.delegated, "--delegated"},
+                                    {role.release, "--release"}})
+    if (given && !keeper) {
+      out.exit_status = complain(Error(Code::usage, std::string(name) + " goes with --keeper"));
+      return out;
+    }
   // Without a file zood is somebody's first try: the door for kubectl stands open, on loopback.
   if (config_file.empty() && admin_listen.empty()) admin_listen = "127.0.0.1:0";
   const std::vector<std::pair<std::string, std::string>> given{{"dir", dir},
@@ -187,7 +197,7 @@ CommandLine parse_command_line(int argc, char** argv) {
     options.directory = std::filesystem::absolute(out.values.path("dir")) / "clusters";
     options.binaries = std::filesystem::absolute(out.values.path("clusters.binaries"));
     options.starts = std::max(1U, std::thread::hardware_concurrency());
-    out.exit_status = keeper::run_keeper(std::move(options), detach);
+    out.exit_status = keeper::run_keeper(std::move(options), role);
     return out;
   }
   if (!backup_file.empty()) {

@@ -70,6 +70,10 @@ Result<void> Controller::start() {
 
 /// The ID rests: nothing that knew the cluster by it meets another one.
 void Controller::forget(const std::string& id) {
+  {
+    const std::scoped_lock lock(pki_mutex_);
+    furnished_.erase(id);
+  }
   const auto until = kube::unix_now() + std::chrono::seconds(k_id_rest).count();
   const auto rests = parts_.store.put(k_id_kind, id, json{{"until", until}}.dump());
   if (!rests) log::error("clusters", "{}", rests.error().text());
@@ -162,6 +166,13 @@ std::uint64_t Controller::free_memory() const {
   return reply ? static_cast<std::uint64_t>(reply->available) : 0;
 }
 
+Controller::Unheld Controller::unheld() const {
+  keeper::Request asked;
+  asked.verb = keeper::Request::Verb::memory;
+  const auto reply = keeper_.ask(asked);
+  return reply ? Unheld{reply->soft, reply->unfenced} : Unheld{};
+}
+
 std::optional<keeper::PlanState> Controller::processes(const std::string& id) const {
   if (id.empty()) return std::nullopt;
   keeper::Request asked;
@@ -202,6 +213,8 @@ PkiWish Controller::pki_wish(const Record& record, const api::ClusterSpec& spec)
   out.names.insert(out.names.end(), spec.extra_sans.begin(), spec.extra_sans.end());
   out.epoch = record.place.epoch;
   out.rotation = record.place.rotation;
+  out.authority = record.place.authority;
+  out.authority_turn = record.place.authority_turn;
   out.validity = settings.validity;
   return out;
 }
@@ -253,6 +266,7 @@ Result<json> Controller::certificates(const std::string& key) const {
   return json{{"apiVersion", api::k_cluster_api_version},
               {"kind", "VirtualClusterCertificateList"},
               {"metadata", json::object()},
+              {"authorityStage", stage_name(record.place.authority)},
               {"items", std::move(items)}};
 }
 
@@ -270,6 +284,7 @@ Result<json> Controller::renew(const std::string& key, bool revoke) {
   const auto wish = pki_wish(record, spec);
   {
     const std::scoped_lock lock(pki_mutex_);
+    furnished_.erase(record.place.id);
     if (!revoke) ZOO_TRY_VOID(drop_leaves(directory, wish));
     ZOO_TRY_VOID(ensure_pki(directory, wish, std::chrono::system_clock::now()));
   }
@@ -284,9 +299,42 @@ Result<json> Controller::renew(const std::string& key, bool revoke) {
   return certificates(key);
 }
 
-Result<std::string> Controller::logs(const std::string& key, const std::string& component,
-                                     std::size_t lines) const {
-  constexpr std::size_t k_most = 4 << 20, k_of_line = 32 << 10; // bytes of the end of a log
+Result<json> Controller::turn_authority(const std::string& key, AuthorityStage stage) {
+  ZOO_TRY(auto record, read_record(parts_.store, key));
+  if (record.deleting() || record.place.number == 0)
+    return fail(Code::conflict, "virtual cluster {} is not in a state to have certificates",
+                record.name());
+  if (record.place.authority == stage) return certificates(key);
+  bool follows = false;
+  AuthorityStage before{};
+  ZOO_TRY(record, tell(record, [&](Record& now) {
+            before = now.place.authority;
+            follows = may_follow(before, stage);
+            if (!follows) return;
+            now.place.authority = stage;
+            ++now.place.authority_turn;
+          }));
+  if (!follows)
+    return fail(Code::conflict,
+                "the authority of virtual cluster {} is {}, after which it is not {}: it is "
+                "announced, then used, then settled",
+                record.name(), stage_name(before), stage_name(stage));
+  ZOO_TRY(const auto spec, api::cluster_spec(record.object));
+  {
+    const std::scoped_lock lock(pki_mutex_);
+    furnished_.erase(record.place.id);
+    ZOO_TRY_VOID(ensure_pki(parts_.settings.directory_of(record.place.id), pki_wish(record, spec),
+                            std::chrono::system_clock::now()));
+  }
+  log::info("clusters", "{}: its authority is {}", key, stage_name(stage));
+  parts_.furnished(record.place.id, true);
+  parts_.written(key);
+  wake(key);
+  return certificates(key);
+}
+
+Result<std::filesystem::path> Controller::log_of(const std::string& key,
+                                                 const std::string& component) const {
   ZOO_TRY(const auto record, read_record(parts_.store, key));
   constexpr std::string_view k_known[] = {"etcd", "kube-apiserver", "kube-controller-manager",
                                           "kube-scheduler"};
@@ -295,11 +343,25 @@ Result<std::string> Controller::logs(const std::string& key, const std::string& 
                 fmt::join(k_known, ", "));
   if (record.place.id.empty())
     return fail(Code::not_found, "virtual cluster {} has no logs yet", record.name());
-  const auto path = parts_.settings.directory_of(record.place.id) / "log" / (component + ".log");
-  auto text = read_end(path, lines < k_most / k_of_line ? lines * k_of_line : k_most);
-  if (!text && text.error().code() == Code::not_found) return std::string();
-  if (!text) return text;
-  return last_lines(*std::move(text), lines);
+  return parts_.settings.directory_of(record.place.id) / "log" / (component + ".log");
+}
+
+Result<FilePart> Controller::log_part(const std::string& key, const std::string& component,
+                                      std::size_t lines, std::optional<std::uint64_t> from) const {
+  constexpr std::size_t k_most = 4 << 20, k_of_line = 32 << 10; // bytes of the end of a log
+  ZOO_TRY(const auto path, log_of(key, component));
+  auto part = from ? read_lines(path, *from, k_log_part)
+                   : read_end(path, lines < k_most / k_of_line ? lines * k_of_line : k_most);
+  if (!part && part.error().code() == Code::not_found) return FilePart{};
+  if (part && !from) part->text = last_lines(std::move(part->text), lines);
+  return part;
+}
+
+Result<std::string> Controller::logs(const std::string& key, const std::string& component,
+                                     std::size_t lines) const {
+  return log_part(key, component, lines, std::nullopt).map([](FilePart part) {
+    return std::move(part.text);
+  });
 }
 
 void Controller::wake_up(const std::string& key) {

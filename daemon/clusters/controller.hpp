@@ -76,12 +76,24 @@ public:
   Result<std::string> kubeconfig(const Record& record) const;
   Result<nlohmann::json> certificates(const std::string& key) const;
   Result<nlohmann::json> renew(const std::string& key, bool revoke);
+  /// Goes on to that stage of one authority following another (authorities.hpp); answers as
+  /// certificates(). Code::conflict: another stage comes next.
+  Result<nlohmann::json> turn_authority(const std::string& key, AuthorityStage stage);
   Result<std::string> logs(const std::string& key, const std::string& component,
                            std::size_t lines) const;
+  /// What came behind that position of the log; without one, the last lines.
+  Result<FilePart> log_part(const std::string& key, const std::string& component, std::size_t lines,
+                            std::optional<std::uint64_t> from) const;
   /// The keeper's state of a cluster; nothing if it does not answer, or knows none.
   std::optional<keeper::PlanState> processes(const std::string& id) const;
   /// Bytes of memory that this machine has left; 0: not known.
   std::uint64_t free_memory() const;
+  /// What the kernel does not hold control planes to, and why; "": it does, or nobody knows.
+  struct Unheld {
+    std::string limits; ///< of memory, processors, threads
+    std::string files;  ///< those of their own clusters
+  };
+  Unheld unheld() const;
   /// "" or why the keeper of control planes does not answer.
   std::string keeper_trouble() const;
 
@@ -135,6 +147,7 @@ private:
   void put_entrance(Record& record) const;
   void put_components(Record& record, const keeper::PlanState* state) const;
   std::string crash_of(const Record& record, const keeper::PlanState& state) const;
+  Result<std::filesystem::path> log_of(const std::string& key, const std::string& component) const;
   PkiWish pki_wish(const Record& record, const api::ClusterSpec& spec) const;
   Result<std::string> service_range();
   void publish(const Record& record, DoorEntry::State state);
@@ -148,7 +161,13 @@ private:
   keeper::Client keeper_;
   mutable std::mutex keeper_mutex_; ///< one thread starts it
   std::mutex pki_mutex_;            ///< one thread writes certificates
-  std::mutex place_mutex_;          ///< one thread takes numbers, ports and IDs
+  struct Furnished {
+    PkiWish wish;
+    std::chrono::steady_clock::time_point when;
+  };
+  std::map<std::string, Furnished>
+      furnished_;          ///< by ID, under pki_mutex_: what was seen to be good
+  std::mutex place_mutex_; ///< one thread takes numbers, ports and IDs
   std::mutex service_mutex_;
   std::string service_range_;
   std::mutex doors_mutex_; ///< for those that publish

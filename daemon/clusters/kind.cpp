@@ -185,6 +185,12 @@ Result<std::size_t> lines_of(const resources::Request& request) {
   return lines == 0 ? std::size_t{100} : static_cast<std::size_t>(lines);
 }
 
+Result<AuthorityStage> stage_of(const resources::Request& request) {
+  const auto name = request.parameter("stage");
+  if (const auto stage = authority_stage(name)) return *stage;
+  return fail(Code::bad_request, "stage must be announced, used or settled, not '{}'", name);
+}
+
 std::string key_text(const resources::Key& key) { return key.space + "/" + key.name; }
 
 std::vector<resources::Action> actions(const KindParts& parts) {
@@ -203,21 +209,44 @@ std::vector<resources::Action> actions(const KindParts& parts) {
       return json_of(make(key_text(key), revoke));
     };
   };
-  return {{"certificates", "VirtualClusterCertificateList", "GET",
+  const auto turn = [json_of, make = parts.turn_authority](const Request& request,
+                                                           const Key& key) -> Result<Answer> {
+    if (!request.parameter("dryRun").empty())
+      return fail(Code::bad_request, "dryRun is not taken here");
+    ZOO_TRY(const auto stage, stage_of(request));
+    return json_of(make(key_text(key), stage));
+  };
+  // With follow=true an object, so that who asks knows where to go on: with position=N.
+  const auto log = [part = parts.log_part](const Request& request,
+                                           const Key& key) -> Result<Answer> {
+    ZOO_TRY(const auto lines, lines_of(request));
+    ZOO_TRY(const bool follows, request.flag("follow"));
+    std::optional<std::uint64_t> from;
+    if (follows && request.has("position")) {
+      ZOO_TRY(const auto position, request.number("position"));
+      from = static_cast<std::uint64_t>(position);
+    }
+    ZOO_TRY(auto found,
+            part(key_text(key), std::string(request.parameter("component")), lines, from));
+    Answer answer;
+    if (follows) {
+      answer = resources::json_answer(200, {{"apiVersion", api::k_cluster_api_version},
+                                            {"kind", "VirtualClusterLog"},
+                                            {"position", found.end},
+                                            {"text", std::move(found.text)}});
+    } else {
+      answer.content_type = "text/plain; charset=utf-8";
+      answer.body = std::move(found.text);
+    }
+    answer.object = key.name;
+    return answer;
+  };
+  return {{"authority", "VirtualClusterCertificateList", "POST", turn},
+          {"certificates", "VirtualClusterCertificateList", "GET",
            [json_of, certificates = parts.certificates](const Request&, const Key& key) {
              return json_of(certificates(key_text(key)));
            }},
-          {"log", "VirtualClusterLog", "GET",
-           [logs = parts.logs](const Request& request, const Key& key) -> Result<Answer> {
-             ZOO_TRY(const auto lines, lines_of(request));
-             ZOO_TRY(auto text,
-                     logs(key_text(key), std::string(request.parameter("component")), lines));
-             Answer answer;
-             answer.content_type = "text/plain; charset=utf-8";
-             answer.body = std::move(text);
-             answer.object = key.name;
-             return answer;
-           }},
+          {"log", "VirtualClusterLog", "GET", log},
           {"revoke", "VirtualClusterCertificateList", "POST", renew(true)},
           {"rotate", "VirtualClusterCertificateList", "POST", renew(false)},
           {"status", std::string(api::k_cluster_kind), "GET"},

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/clusters/authorities.hpp"
+#include "daemon/clusters/settings.hpp"
 #include "daemon/resources/kind.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +22,13 @@ struct KindParts {
   std::function<Result<nlohmann::json>(const std::string& key)> certificates;
   /// `revoke`: the administrator's credentials until now are refused from then on.
   std::function<Result<nlohmann::json>(const std::string& key, bool revoke)> renew;
-  /// The last lines of a component's log.
-  std::function<Result<std::string>(const std::string& key, const std::string& component,
-                                    std::size_t lines)>
-      logs;
+  /// Of one authority following another.
+  std::function<Result<nlohmann::json>(const std::string& key, AuthorityStage stage)>
+      turn_authority;
+  /// What came behind that position of a component's log; without one, its last lines.
+  std::function<Result<FilePart>(const std::string& key, const std::string& component,
+                                 std::size_t lines, std::optional<std::uint64_t> from)>
+      log_part;
   std::function<void(const std::string& key)> wake; ///< one that sleeps is to be started
 };
 

@@ -3,6 +3,7 @@
 
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
+#include "common/crypto/digest.hpp"
 #include "common/crypto/issue.hpp"
 #include "daemon/clusters/egress_rules.hpp"
 #include "daemon/clusters/plan.hpp"
@@ -17,8 +18,6 @@ namespace {
 
 using Clock = std::chrono::system_clock;
 namespace fs = std::filesystem;
-
-constexpr std::chrono::hours k_authority_life{10 * 365 * 24};
 
 struct Leaf {
   std::string name, authority, common_name;
@@ -67,46 +66,6 @@ std::vector<Leaf> leaves_of(const PkiWish& wish) {
   return out;
 }
 
-struct Pair {
-  crypto::PrivateKey key;
-  crypto::Certificate certificate;
-};
-
-fs::path file_of(const fs::path& directory, std::string_view name, std::string_view ending) {
-  return directory / "pki" / fmt::format("{}.{}", name, ending);
-}
-
-/// The key of that name; made if there is none, or none that can be read.
-Result<crypto::PrivateKey> key_of_file(const fs::path& path) {
-  if (const auto text = file::read_secret(path)) {
-    auto key = crypto::PrivateKey::from_pem(text->view());
-    if (key) return key;
-    log::warning("clusters", "{} is made anew: {}", path.string(), key.error().message());
-  } else if (text.error().code() != Code::not_found) {
-    return fail(text.error());
-  }
-  ZOO_TRY(auto key, crypto::PrivateKey::generate_p256());
-  const auto pem = key.to_pem();
-  ZOO_TRY_VOID(file::write_secret(path, pem.view()));
-  return key;
-}
-
-Result<Pair> ensure_authority(const fs::path& directory, const std::string& name,
-                              const std::string& id, Clock::time_point now,
-                              std::vector<std::string>& written) {
-  ZOO_TRY(auto key, key_of_file(file_of(directory, name, "key")));
-  const auto path = file_of(directory, name, "crt");
-  if (const auto text = file::read(path)) {
-    auto certificate = crypto::Certificate::from_pem(*text);
-    if (certificate && certificate->belongs_to(key) && certificate->not_after() > now)
-      return Pair{std::move(key), *std::move(certificate)};
-  }
-  ZOO_TRY(auto certificate, crypto::make_ca(key, fmt::format("{}-{}", id, name), k_authority_life));
-  ZOO_TRY_VOID(file::write(path, certificate.to_pem(), 0600));
-  written.push_back(name);
-  return Pair{std::move(key), std::move(certificate)};
-}
-
 std::vector<std::string> sorted(std::vector<std::string> texts) {
   std::sort(texts.begin(), texts.end());
   return texts;
@@ -130,11 +89,11 @@ std::string trouble_of(const Leaf& leaf, const crypto::Certificate& certificate,
   return {};
 }
 
-Result<void> ensure_leaf(const fs::path& directory, const Leaf& leaf, const Pair& authority,
+Result<void> ensure_leaf(const fs::path& directory, const Leaf& leaf, const Authority& authority,
                          const PkiWish& wish, Clock::time_point now,
                          std::vector<std::string>& written) {
-  ZOO_TRY(const auto key, key_of_file(file_of(directory, leaf.name, "key")));
-  const auto path = file_of(directory, leaf.name, "crt");
+  ZOO_TRY(const auto key, ensure_key(pki_file(directory, leaf.name, "key")));
+  const auto path = pki_file(directory, leaf.name, "crt");
   if (const auto text = file::read(path)) {
     const auto certificate = crypto::Certificate::from_pem(*text);
     const auto trouble = certificate
@@ -188,7 +147,12 @@ void remove_former(const fs::path& directory, const PkiWish& wish) {
     fs::remove(path, error);
 }
 
-constexpr const char* k_authorities[] = {"ca", "etcd-ca", "front-proxy-ca"};
+struct AuthorityName {
+  const char* name;
+  bool follows; ///< another one follows it; that of etcd is known to nobody but these programs
+};
+constexpr AuthorityName k_authorities[] = {
+    {"ca", true}, {"etcd-ca", false}, {"front-proxy-ca", true}};
 
 std::int64_t unix_time(Clock::time_point time) { return Clock::to_time_t(time); }
 
@@ -202,12 +166,19 @@ Result<std::vector<std::string>> ensure_pki(const fs::path& directory, const Pki
                                             Clock::time_point now) {
   ZOO_TRY_VOID(file::ensure_private_directory(directory / "pki"));
   std::vector<std::string> written;
-  std::vector<std::pair<std::string, Pair>> authorities;
-  for (const auto* name : k_authorities) {
-    ZOO_TRY(auto pair, ensure_authority(directory, name, wish.id, now, written));
-    authorities.emplace_back(name, std::move(pair));
+  std::vector<std::pair<std::string, Authority>> authorities;
+  for (const auto& [name, follows] : k_authorities) {
+    AuthorityWish wanted;
+    wanted.id = wish.id;
+    wanted.name = name;
+    if (follows) {
+      wanted.turn = wish.authority_turn;
+      wanted.stage = wish.authority;
+    }
+    ZOO_TRY(auto authority, ensure_authority(directory, wanted, now, written));
+    authorities.emplace_back(name, std::move(authority));
   }
-  ZOO_TRY_VOID(key_of_file(file_of(directory, "sa", "key")).map([](auto&&) {}));
+  ZOO_TRY_VOID(ensure_key(pki_file(directory, "sa", "key")).map([](auto&&) {}));
   for (const auto& leaf : leaves_of(wish)) {
     const auto authority =
         std::find_if(authorities.begin(), authorities.end(),
@@ -224,18 +195,18 @@ Result<std::vector<CertificateFact>> check_pki(const fs::path& directory, const 
                                                Clock::time_point now) {
   std::vector<CertificateFact> out;
   std::vector<std::pair<std::string, crypto::Certificate>> authorities;
-  for (const auto* name : k_authorities) {
-    ZOO_TRY(const auto text, file::read(file_of(directory, name, "crt")));
-    ZOO_TRY(auto certificate, crypto::Certificate::from_pem(text));
-    out.push_back({name, unix_time(certificate.not_before()), unix_time(certificate.not_after()),
-                   true, now >= certificate.not_after() ? "it has expired" : ""});
-    authorities.emplace_back(name, std::move(certificate));
+  for (const auto& [name, follows] : k_authorities) {
+    ZOO_TRY(auto trusted, trusted_authorities(directory, name));
+    for (const auto& [shown, certificate] : trusted)
+      out.push_back({shown, unix_time(certificate.not_before()), unix_time(certificate.not_after()),
+                     true, now >= certificate.not_after() ? "it has expired" : ""});
+    authorities.emplace_back(name, std::move(trusted.front().certificate));
   }
   for (const auto& leaf : leaves_of(wish)) {
     CertificateFact fact;
     fact.name = leaf.name;
-    const auto text = file::read(file_of(directory, leaf.name, "crt"));
-    const auto pem = file::read_secret(file_of(directory, leaf.name, "key"));
+    const auto text = file::read(pki_file(directory, leaf.name, "crt"));
+    const auto pem = file::read_secret(pki_file(directory, leaf.name, "key"));
     const auto certificate = text ? crypto::Certificate::from_pem(*text)
                                   : Result<crypto::Certificate>(fail(text.error()));
     const auto key = pem ? crypto::PrivateKey::from_pem(pem->view())
@@ -259,25 +230,29 @@ Result<std::vector<CertificateFact>> check_pki(const fs::path& directory, const 
 Result<kube::ClusterAccess> own_access(const fs::path& directory, const std::string& address) {
   kube::ClusterAccess out;
   out.server = fmt::format("https://{}:{}", address, k_api_port);
-  ZOO_TRY(out.credentials.ca_pem, file::read(file_of(directory, "ca", "crt")));
-  ZOO_TRY(out.credentials.client_cert_pem, file::read(file_of(directory, "zood", "crt")));
-  ZOO_TRY(out.credentials.client_key_pem, file::read_secret(file_of(directory, "zood", "key")));
+  ZOO_TRY(out.credentials.ca_pem, file::read(pki_file(directory, "ca", "crt")));
+  ZOO_TRY(out.credentials.client_cert_pem, file::read(pki_file(directory, "zood", "crt")));
+  ZOO_TRY(out.credentials.client_key_pem, file::read_secret(pki_file(directory, "zood", "key")));
   out.credentials.direct = true;
   return out;
 }
 
+std::string own_access_print(const fs::path& directory) {
+  std::string all;
+  for (const auto* name : {"ca", "zood"})
+    all += file::read(pki_file(directory, name, "crt")).value_or("");
+  return crypto::hex_encode(crypto::view(crypto::sha256(all)));
+}
+
 Result<net::TlsServerOptions> egress_identity(const fs::path& directory) {
-  ZOO_TRY(const auto ca_pem, file::read(file_of(directory, "ca", "crt")));
-  ZOO_TRY(const auto ca, crypto::Certificate::from_pem(ca_pem));
-  ZOO_TRY(const auto ca_key_pem, file::read_secret(file_of(directory, "ca", "key")));
-  ZOO_TRY(const auto ca_key, crypto::PrivateKey::from_pem(ca_key_pem.view()));
+  ZOO_TRY(const auto ca, signing_authority(directory, "ca"));
   ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
   crypto::CertificateRequest request;
   request.common_name = k_inside_name;
   request.dns_names = {std::string(k_inside_name)};
   request.validity = k_authority_life; // it goes with the process, and never outlives the authority
   request.server = true;
-  ZOO_TRY(const auto certificate, crypto::issue(ca, ca_key, key, request));
+  ZOO_TRY(const auto certificate, crypto::issue(ca.certificate, ca.key, key, request));
   net::TlsServerOptions out;
   out.certificate_chain_pem = certificate.to_pem();
   out.key_pem = key.to_pem();
@@ -293,16 +268,16 @@ Result<Secret> administrator_kubeconfig(const fs::path& directory, const PkiWish
   parts.tls_server_name = entrance.server_name;
   parts.user = fmt::format("{}-admin", name);
   parts.context = name;
-  ZOO_TRY(parts.ca_pem, file::read(file_of(directory, "ca", "crt")));
-  ZOO_TRY(parts.client_cert_pem, file::read(file_of(directory, user, "crt")));
-  ZOO_TRY(parts.client_key_pem, file::read_secret(file_of(directory, user, "key")));
+  ZOO_TRY(parts.ca_pem, file::read(pki_file(directory, "ca", "crt")));
+  ZOO_TRY(parts.client_cert_pem, file::read(pki_file(directory, user, "crt")));
+  ZOO_TRY(parts.client_key_pem, file::read_secret(pki_file(directory, user, "key")));
   return Secret(kube::write_kubeconfig(parts));
 }
 
 Result<void> drop_leaves(const fs::path& directory, const PkiWish& wish) {
   for (const auto& leaf : leaves_of(wish)) {
     std::error_code error;
-    fs::remove(file_of(directory, leaf.name, "crt"), error);
+    fs::remove(pki_file(directory, leaf.name, "crt"), error);
     if (error)
       return fail(Code::io, "cannot remove certificate {} of {}: {}", leaf.name, wish.id,
                   error.message());

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "common/base/secret.hpp"
 #include "common/kube/kubeconfig.hpp"
+#include "daemon/clusters/authorities.hpp"
 #include "daemon/net/tls.hpp"
 
 #include <chrono>
@@ -13,8 +14,8 @@
 #include <vector>
 
 /// Keys and certificates of a virtual cluster, as files in `pki/` of its directory (0700, each file
-/// 0600). Four authorities of its own: of clients and servers (ca), of etcd (etcd-ca), of the front
-/// proxy (front-proxy-ca), and the key of ServiceAccounts' tokens (sa.key).
+/// 0600). Three authorities of its own: of clients and servers (ca), of etcd (etcd-ca), of the
+/// front proxy (front-proxy-ca); and the key of ServiceAccounts' tokens (sa.key).
 namespace zoo::clusters {
 
 /// The group of a cluster's administrator. Not system:masters, whose members no cluster can refuse:
@@ -27,7 +28,10 @@ struct PkiWish {
   std::vector<std::string> names; ///< names and IP addresses at which clients reach it
   std::uint32_t epoch = 1;        ///< see Place
   std::uint32_t rotation = 0;     ///< see Place
+  AuthorityStage authority = AuthorityStage::settled; ///< see Place
+  std::uint32_t authority_turn = 0;                   ///< see Place
   std::chrono::seconds validity{365 * 24 * 3600};
+  bool operator==(const PkiWish&) const = default;
 };
 
 /// One certificate, for `zooctl cluster certs check`.
@@ -55,6 +59,9 @@ Result<std::vector<CertificateFact>> check_pki(const std::filesystem::path& dire
 /// zood's own access, as system:masters. For the controller alone; never handed out.
 Result<kube::ClusterAccess> own_access(const std::filesystem::path& directory,
                                        const std::string& address);
+
+/// Another text once own_access() is another one: for whoever keeps connections.
+std::string own_access_print(const std::filesystem::path& directory);
 
 /// What zood shows to the cluster's API server as a kubelet, and as zood.internal: a certificate of
 /// the cluster's authority, made anew each time and never in a file. Code::not_found: there is no

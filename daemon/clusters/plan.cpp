@@ -54,6 +54,12 @@ keeper::Plan plan_for(const PlanInput& input) {
     out.environment = go_environment(input.memory, memory_percent);
     return out;
   };
+  // kube-apiserver, and the clients of it in its own process, read again what they trust; these do
+  // not.
+  const auto trusts_once = [&input](keeper::Component& program) {
+    if (input.authority_turn != 0)
+      program.environment.push_back(fmt::format("ZOO_AUTHORITY_TURN={}", input.authority_turn));
+  };
   // Of what works beside kube-apiserver: how it gets in there, and where it is asked itself.
   const auto beside_apiserver = [&](std::string_view kubeconfig, std::uint16_t port) {
     const auto access = fmt::format("{}/{}", input.directory, kubeconfig);
@@ -67,7 +73,7 @@ keeper::Plan plan_for(const PlanInput& input) {
                                     "--leader-elect=false",
                                     "--profiling=false"};
   };
-  keeper::Plan plan{input.id, input.version, input.run, {}};
+  keeper::Plan plan{input.id, input.version, input.run, {}, {input.memory, input.weight}};
 
   auto etcd = component("etcd", k_etcd_port, 12);
   etcd.arguments = {flag("data-dir", input.directory + "/etcd"),
@@ -87,6 +93,7 @@ keeper::Plan plan_for(const PlanInput& input) {
                     flag("peer-trusted-ca-file", pki("etcd-ca.crt")),
                     "--auto-compaction-mode=periodic",
                     "--auto-compaction-retention=1h"};
+  etcd.writes = {"etcd"};
   plan.components.push_back(std::move(etcd));
 
   auto apiserver = component("kube-apiserver", k_api_port, 60);
@@ -136,13 +143,15 @@ keeper::Plan plan_for(const PlanInput& input) {
        "--controllers=*,-nodeipam,-attachdetach,-persistentvolume-binder,"
        "-persistentvolume-expander,-cloud-node-lifecycle,-ttl",
        flag("service-account-private-key-file", pki("sa.key")), flag("root-ca-file", pki("ca.crt")),
-       flag("cluster-signing-cert-file", pki("ca.crt")),
+       flag("cluster-signing-cert-file", pki("ca-signing.crt")),
        flag("cluster-signing-key-file", pki("ca.key"))});
+  trusts_once(controllers);
   plan.components.push_back(std::move(controllers));
 
   auto scheduler = component("kube-scheduler", k_scheduler_port, 8);
   scheduler.after = {"kube-apiserver"};
   scheduler.arguments = beside_apiserver("scheduler.kubeconfig", k_scheduler_port);
+  trusts_once(scheduler);
   plan.components.push_back(std::move(scheduler));
   return plan;
 }

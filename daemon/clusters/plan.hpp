@@ -25,7 +25,11 @@ struct PlanInput {
   std::string directory;     ///< absolute: of the cluster's files
   std::string service_range; ///< ClusterIPs: "10.0.0.0/16"
   std::string node_ports;    ///< "30000-32767"
-  std::uint64_t memory = 0;  ///< bytes that the Go programs together try to keep below
+  std::uint64_t memory = 0;  ///< bytes that the programs together may have
+  unsigned weight = 100;     ///< spec.weight
+  /// Place::authority_turn: programs that read once which authorities they trust are started anew
+  /// with another one.
+  std::uint32_t authority_turn = 0;
   bool run = true;
   /// Else etcd and kube-apiserver alone: kube-controller-manager ends at once where its rights are
   /// not there yet, which kube-apiserver makes while it already listens.

@@ -113,6 +113,7 @@ Controller::Promoted Controller::promote(Record& record, const api::ClusterSpec&
   wish.access = [directory = parts_.settings.directory_of(id), address] {
     return own_access(directory, address);
   };
+  wish.access_print = own_access_print(parts_.settings.directory_of(id));
   wish.own_store = record.place.own_store;
   wish.upstream_store = record.place.upstream_store;
   step("N2 sync", record);

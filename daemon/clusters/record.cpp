@@ -20,6 +20,8 @@ json place_json(const Place& place) {
           {"version", place.version},
           {"epoch", place.epoch},
           {"rotation", place.rotation},
+          {"authority", stage_name(place.authority)},
+          {"authorityTurn", place.authority_turn},
           {"asleep", place.asleep},
           {"upstream", place.upstream},
           {"nodes", place.nodes},
@@ -59,6 +61,9 @@ Result<Record> record_of(const store::Record& record) {
   out.place.version = place.value("version", std::string());
   out.place.epoch = place.value("epoch", 1U);
   out.place.rotation = place.value("rotation", 0U);
+  out.place.authority =
+      authority_stage(place.value("authority", "")).value_or(AuthorityStage::settled);
+  out.place.authority_turn = place.value("authorityTurn", 0U);
   out.place.asleep = place.value("asleep", false);
   out.place.own_store = place.value("ownStore", std::string());
   out.place.upstream_store = place.value("upstreamStore", std::string());

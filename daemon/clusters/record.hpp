@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/clusters/authorities.hpp"
 #include "daemon/store/store.hpp"
 
 #include <nlohmann/json.hpp>
@@ -30,7 +31,10 @@ struct Place {
   std::string version;        ///< of Kubernetes, chosen
   std::uint32_t epoch = 1;    ///< of its credentials: those of an earlier one are refused
   std::uint32_t rotation = 0; ///< times that its certificates were made anew by wish
-  bool asleep = false;        ///< it was stopped since nobody asked, and a connection starts it
+  /// How far one authority of its certificates has followed another, and the number of such steps.
+  AuthorityStage authority = AuthorityStage::settled;
+  std::uint32_t authority_turn = 0;
+  bool asleep = false; ///< it was stopped since nobody asked, and a connection starts it
   /// UIDs of namespace kube-system in it and upstream, by which either is known again; "": not yet.
   std::string own_store, upstream_store;
   /// Which of the upstream's it has, and whether it has them alone (grant.hpp).

@@ -23,6 +23,28 @@ std::uint64_t kibibytes(const std::string& file, const std::string& name) {
   return 0;
 }
 
+Result<std::uint64_t> size_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error == std::errc::no_such_file_or_directory)
+    return fail(Code::not_found, "there is no {}", path.string());
+  if (error) return fail(Code::io, "cannot read {}: {}", path.string(), error.message());
+  return std::uint64_t{size};
+}
+
+Result<FilePart> read_part(const std::filesystem::path& path, std::uint64_t from,
+                           std::size_t most) {
+  std::ifstream in(path, std::ios::binary);
+  FilePart out;
+  out.text.resize(most);
+  in.seekg(static_cast<std::streamoff>(from));
+  in.read(out.text.data(), static_cast<std::streamsize>(most));
+  if (in.bad()) return fail(Code::io, "cannot read {}", path.string());
+  out.text.resize(static_cast<std::size_t>(in.gcount())); // it may have been put aside meanwhile
+  out.end = from + out.text.size();
+  return out;
+}
+
 } // namespace
 
 Entrance Settings::entrance(const std::string& id) const {
@@ -56,19 +78,22 @@ std::uint64_t process_memory(std::int64_t pid) {
   return kibibytes(fmt::format("/proc/{}/smaps_rollup", pid), "Pss:");
 }
 
-Result<std::string> read_end(const std::filesystem::path& path, std::size_t most) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (error == std::errc::no_such_file_or_directory)
-    return fail(Code::not_found, "there is no {}", path.string());
-  std::ifstream in(path, std::ios::binary);
-  const auto wanted = std::min<std::uintmax_t>(size, most);
-  std::string out(error ? 0 : wanted, '\0');
-  if (!error) in.seekg(static_cast<std::streamoff>(size - wanted));
-  in.read(out.data(), static_cast<std::streamsize>(out.size()));
-  if (error || in.bad()) return fail(Code::io, "cannot read {}", path.string());
-  out.resize(static_cast<std::size_t>(in.gcount())); // it may have been put aside meanwhile
-  return out;
+Result<FilePart> read_end(const std::filesystem::path& path, std::size_t most) {
+  ZOO_TRY(const auto size, size_of(path));
+  return read_part(path, size - std::min<std::uint64_t>(size, most), most);
+}
+
+Result<FilePart> read_lines(const std::filesystem::path& path, std::uint64_t from,
+                            std::size_t most) {
+  ZOO_TRY(const auto size, size_of(path));
+  ZOO_TRY(auto part, read_part(path, from > size ? 0 : from, most));
+  const auto end = part.text.rfind('\n');
+  const auto whole = end != std::string::npos  ? end + 1
+                     : part.text.size() < most ? 0
+                                               : part.text.size();
+  part.end -= part.text.size() - whole;
+  part.text.resize(whole);
+  return part;
 }
 
 std::string last_lines(std::string text, std::size_t lines) {

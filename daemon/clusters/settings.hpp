@@ -47,8 +47,20 @@ std::vector<std::string> present_versions(const std::filesystem::path& binaries)
 /// Proportional set size of a process of our user, in bytes; 0 if it cannot be read.
 std::uint64_t process_memory(std::int64_t pid);
 
+/// Bytes of a log that one request for what came after a position is answered (docs/limits.md).
+inline constexpr std::size_t k_log_part = 1 << 20;
+
+/// A part of a file that others write to.
+struct FilePart {
+  std::string text;
+  std::uint64_t end = 0; ///< the position behind it
+};
 /// The last bytes of a file, `most` at most. Code::not_found, Code::io.
-Result<std::string> read_end(const std::filesystem::path& path, std::size_t most);
+Result<FilePart> read_end(const std::filesystem::path& path, std::size_t most);
+/// Whole lines from that position on, `most` bytes at most; a longer line comes in parts. From the
+/// beginning if the file is shorter: it was emptied. Code::not_found, Code::io.
+Result<FilePart> read_lines(const std::filesystem::path& path, std::uint64_t from,
+                            std::size_t most);
 
 /// The last lines of a text, with the last line's end if it has one.
 std::string last_lines(std::string text, std::size_t lines);

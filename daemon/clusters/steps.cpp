@@ -20,9 +20,11 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 namespace phase = api::cluster_phase;
 
-constexpr milliseconds k_soon{100};      ///< while processes come up; the keeper tells most of it
+constexpr milliseconds k_soon{100};      ///< until something answers that runs
+constexpr milliseconds k_told{1'000};    ///< until something runs, which the keeper tells
 constexpr milliseconds k_waiting{5'000}; ///< for memory, a version, somebody to mend something
 constexpr milliseconds k_call{5'000};
+constexpr std::chrono::seconds k_furnished{10}; ///< certificates that were good are so long
 constexpr std::size_t k_last_lines = 5;
 constexpr std::uint64_t k_crashes = 5; ///< in a row: from so many on it is said to be a loop
 
@@ -57,6 +59,12 @@ bool runs(const keeper::PlanState& state, std::string_view name) {
   return std::any_of(state.components.begin(), state.components.end(), [name](const auto& each) {
     return each.name == name && each.phase == keeper::ComponentState::Phase::running;
   });
+}
+
+/// What is said of a cluster that is wished to run another version; "": it is not.
+std::string stays_at(const std::string& version, const std::string& wanted) {
+  if (wanted.empty() || wanted == version) return {};
+  return fmt::format("it stays at Kubernetes {}: make another cluster for {}", version, wanted);
 }
 
 Result<std::string> random_id() {
@@ -235,10 +243,17 @@ Result<void> Controller::furnish(const Record& record, const api::ClusterSpec& s
     // Of the record as it is now: somebody may have rotated since it was read.
     ZOO_TRY(const auto now, read_record(parts_.store, record.key()));
     if (now.uid() != record.uid()) return fail(Code::conflict, "it is another cluster by now");
-    ZOO_TRY(written, ensure_pki(directory, pki_wish(now, spec), std::chrono::system_clock::now()));
+    const auto wish = pki_wish(now, spec);
+    // While it comes up it is looked at ten times a second.
+    auto& seen = furnished_[record.place.id];
+    const auto when = std::chrono::steady_clock::now();
+    if (!(seen.wish == wish) || when - seen.when > k_furnished) {
+      ZOO_TRY(written, ensure_pki(directory, wish, std::chrono::system_clock::now()));
+      seen = {wish, when};
+    }
   }
   if (std::any_of(written.begin(), written.end(),
-                  [](const auto& each) { return each.starts_with("admin-"); }))
+                  [](const auto& each) { return each == "ca" || each.starts_with("admin-"); }))
     parts_.written(record.key()); // spec.kubeconfig is another one
   parts_.furnished(record.place.id,
                    std::any_of(written.begin(), written.end(),
@@ -271,6 +286,7 @@ Result<std::string> Controller::service_range() {
 Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool whole) {
   step("C4 run", record);
   const auto& settings = parts_.settings;
+  ZOO_TRY(const auto spec, api::cluster_spec(record.object));
   const auto directory = settings.directory_of(record.place.id);
   // The range is the cluster's for good: another one would not hold the addresses it has given.
   const auto file = directory / "service-range";
@@ -282,9 +298,17 @@ Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool 
   if (!range) return fail(range.error());
   keeper::Request request;
   request.verb = keeper::Request::Verb::put;
-  request.plan =
-      plan_for({record.place.id, record.place.version, settings.addresses.text(record.place.number),
-                directory.string(), *range, settings.node_ports, settings.memory, wish, whole});
+  request.plan = plan_for({.id = record.place.id,
+                           .version = record.place.version,
+                           .address = settings.addresses.text(record.place.number),
+                           .directory = directory.string(),
+                           .service_range = *range,
+                           .node_ports = settings.node_ports,
+                           .memory = settings.memory,
+                           .weight = spec.weight,
+                           .authority_turn = record.place.authority_turn,
+                           .run = wish,
+                           .whole = whole});
   ZOO_TRY(auto reply, ask(request));
   if (reply.states.empty()) return fail(Code::internal, "the keeper says nothing of the plan");
   return std::move(reply.states.front());
@@ -317,46 +341,6 @@ Result<Controller::Ready> Controller::reach(const Record& record, const keeper::
   }
   if (!made) return fail(made.error());
   return Ready::yes;
-}
-
-Result<void> Controller::bootstrap(kube::KubeClient& api, const Record& record) {
-  const std::string account = "/api/v1/namespaces/default/serviceaccounts";
-  if (const auto there = api.get(account + "/default"); !there) {
-    if (there.error().code() != Code::not_found) return fail(there.error());
-    const auto made = api.create(
-        account,
-        {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}});
-    if (!made && made.error().code() != Code::already_exists) return fail(made.error());
-  }
-  const std::string bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-  const json wanted = {
-      {"apiVersion", "rbac.authorization.k8s.io/v1"},
-      {"kind", "ClusterRoleBinding"},
-      {"metadata", {{"name", "zoo:cluster-admins"}}},
-      {"roleRef",
-       {{"apiGroup", "rbac.authorization.k8s.io"},
-        {"kind", "ClusterRole"},
-        {"name", "cluster-admin"}}},
-      {"subjects", json::array({{{"apiGroup", "rbac.authorization.k8s.io"},
-                                 {"kind", "Group"},
-                                 {"name", administrators_group(record.place.epoch)}}})}};
-  auto there = api.get(bindings + "/zoo:cluster-admins");
-  if (there && there->value("roleRef", json()) != wanted["roleRef"]) {
-    // It cannot be changed: somebody has put another binding under this name.
-    ZOO_TRY_VOID(api.remove(bindings + "/zoo:cluster-admins"));
-    there = fail(Code::not_found, "removed");
-  }
-  if (!there && there.error().code() == Code::not_found) {
-    const auto made = api.create(bindings, wanted);
-    if (!made && made.error().code() != Code::already_exists) return fail(made.error());
-    return {};
-  }
-  if (!there) return fail(there.error());
-  if (there->value("subjects", json()) == wanted["subjects"]) return {};
-  auto next = *std::move(there);
-  next["subjects"] = wanted["subjects"];
-  ZOO_TRY_VOID(api.update(bindings + "/zoo:cluster-admins", next));
-  return {};
 }
 
 Result<Controller::Ready> Controller::helpers_healthy(const Record& record,
@@ -409,7 +393,7 @@ Result<Controller::Next> Controller::settle(Record record, const api::ClusterSpe
             auto& status = now.object["status"];
             status["phase"] = phase::k_initialized;
             status.erase("reason");
-            status["message"] = "";
+            status["message"] = stays_at(now.place.version, spec.version);
             status["id"] = now.place.id;
             status["version"] = now.place.version;
             status["observedGeneration"] = now.object["metadata"].value("generation", 1);
@@ -538,7 +522,7 @@ Result<Controller::Next> Controller::sync(Record record) {
   if (reached == Ready::no) {
     publish(record, DoorEntry::State::starting);
     return wait(std::move(record), phase::k_preparing, "Starting", std::move(waits), &state,
-                k_soon);
+                runs(state, "kube-apiserver") ? k_soon : k_told);
   }
   publish(record, DoorEntry::State::open);
   if (!whole) {
@@ -548,7 +532,7 @@ Result<Controller::Next> Controller::sync(Record record) {
   ZOO_TRY(const auto healthy, helpers_healthy(record, state, waits));
   if (healthy == Ready::no)
     return wait(std::move(record), phase::k_preparing, "Starting", std::move(waits), &state,
-                k_soon);
+                state.ready() ? k_soon : k_told);
   if (record.phase() != phase::k_initialized) {
     ZOO_TRY(const auto served, user_is_served(record, waits));
     if (served == Ready::no)

@@ -43,8 +43,18 @@ bool accepts(const std::string& address, std::uint16_t port) {
 
 } // namespace
 
-Group::Group(std::filesystem::path directory, std::filesystem::path binaries, Patience patience)
-    : directory_(std::move(directory)), binaries_(std::move(binaries)), patience_(patience) {}
+Group::Group(std::filesystem::path directory, std::filesystem::path binaries, Patience patience,
+             Cgroups& cgroups)
+    : directory_(std::move(directory)), binaries_(std::move(binaries)), patience_(patience),
+      cgroups_(cgroups) {}
+
+void Group::bound() { cgroups_.limit(plan_.id, plan_.limits); }
+
+void Group::enter() {
+  cgroups_.make(plan_.id);
+  for (const auto& member : members_)
+    if (member.process) cgroups_.enter(plan_.id, member.process->identity().pid);
+}
 
 Result<void> Group::load() {
   const auto own = directory_ / "keeper";
@@ -142,6 +152,7 @@ Result<void> Group::put(Plan plan) {
   for (auto& member : members_)
     if (member.process) next.push_back(std::move(member));
   members_ = std::move(next);
+  if (plan_.limits != before.limits || before.id.empty()) cgroups_.limit(plan_.id, plan_.limits);
   return {};
 }
 
@@ -161,6 +172,7 @@ Result<void> Group::wish(bool run) {
 void Group::forget() {
   std::error_code ignored;
   std::filesystem::remove_all(directory_ / "keeper", ignored);
+  cgroups_.remove(plan_.id);
   members_.clear();
 }
 
@@ -227,6 +239,18 @@ void Group::note_end(Member& member, const std::string& how, Clock::time_point n
     log::error("keeper", "{}: {}", plan_.id, saved.error().text());
 }
 
+/// It may read what is its cluster's, write where its plan says, and open nothing of others.
+Result<Fence> Group::fence_of(const Component& component) const {
+  FenceWish wish;
+  wish.reads = {directory_};
+  wish.runs = {binaries_ / plan_.version};
+  for (const auto& name : component.writes) {
+    ZOO_TRY_VOID(file::ensure_private_directory(directory_ / name));
+    wish.writes.push_back(directory_ / name);
+  }
+  return Fence::around(wish);
+}
+
 void Group::start(Member& member, Clock::time_point now) {
   Process::Options options;
   options.program = binaries_ / plan_.version / member.component.name;
@@ -241,10 +265,14 @@ void Group::start(Member& member, Clock::time_point now) {
   member.started = now;
   member.since = std::time(nullptr);
   auto made = file::ensure_private_directory(directory_ / "log");
-  auto process =
-      made ? Process::start(
-                 options, [&](const Identity& identity) { return save_state(&member, &identity); })
-           : Result<Process>(fail(made.error()));
+  const auto fence = fence_of(member.component);
+  if (fence) options.fence = fence->descriptor();
+  const auto recorded = [&](const Identity& identity) {
+    cgroups_.enter(plan_.id, identity.pid);
+    return save_state(&member, &identity);
+  };
+  if (made && !fence) made = fail(fence.error());
+  auto process = made ? Process::start(options, recorded) : Result<Process>(fail(made.error()));
   if (!process) {
     ++member.restarts;
     ++member.failures;
@@ -302,6 +330,11 @@ std::optional<Group::Clock::time_point> Group::turn(Clock::time_point now, bool 
     }
   }
   return again;
+}
+
+bool Group::begun() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const auto& member) { return member.process.has_value(); });
 }
 
 bool Group::starting() const {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/keeper/cgroups.hpp"
+#include "daemon/keeper/fence.hpp"
 #include "daemon/keeper/plan.hpp"
 #include "daemon/keeper/process.hpp"
 
@@ -33,7 +35,9 @@ public:
   using Clock = std::chrono::steady_clock;
 
   /// `directory`: of the cluster, with mode 0700. `binaries`: has a directory for each version.
-  Group(std::filesystem::path directory, std::filesystem::path binaries, Patience patience);
+  /// `cgroups` outlives it.
+  Group(std::filesystem::path directory, std::filesystem::path binaries, Patience patience,
+        Cgroups& cgroups);
 
   /// Takes up what the keeper before has left, with the processes that still run. Code::not_found
   /// if there is no plan; Code::invalid if it cannot be read.
@@ -42,6 +46,8 @@ public:
   /// when its turn comes; those that are in it no more end. Code::io.
   Result<void> put(Plan plan);
   Result<void> wish(bool run); ///< Code::io
+  void enter();                ///< has its processes in its cgroup
+  void bound();                ///< and that held to the plan's limits
   /// The wish is to end, and then to be forgotten: see gone().
   void remove() { removing_ = true; }
   bool removing() const { return removing_; }
@@ -51,6 +57,7 @@ public:
   /// `may_start`: else no component is started, for others are starting. Returns when it wants
   /// to be called again, if no process ends before.
   std::optional<Clock::time_point> turn(Clock::time_point now, bool may_start);
+  bool begun() const;    ///< some of it runs
   bool starting() const; ///< it runs, or is to, and not all of it accepts connections yet
   void rotate_logs();
 
@@ -88,12 +95,14 @@ private:
   bool may_end(const Member& member) const;
   void end(Member& member, Clock::time_point now);
   void start(Member& member, Clock::time_point now);
+  Result<Fence> fence_of(const Component& component) const;
   bool is_ready(const std::string& name) const;
   Result<void> save_plan();
   Result<void> save_state(const Member* starting = nullptr, const Identity* identity = nullptr);
 
   const std::filesystem::path directory_, binaries_;
   const Patience patience_;
+  Cgroups& cgroups_;
   Plan plan_;
   std::vector<Member> members_; ///< those of the plan in order, then those that are to end
   bool removing_ = false;

@@ -66,12 +66,21 @@ std::int64_t available_memory() {
   return 0;
 }
 
+/// zood wishes a control plane back as soon as one of its processes has ended: what is to end
+/// would be started again, and never be over.
+Reply refusal_at_end() {
+  return {Error(Code::unavailable, "the keeper of control planes ends, with all that it has "
+                                   "started: the next one takes the plan"),
+          {}};
+}
+
 } // namespace
 
 Result<std::unique_ptr<Keeper>> Keeper::open(KeeperOptions options) {
   ZOO_TRY_VOID(file::ensure_private_directory(options.directory));
   std::unique_ptr<Keeper> out(new Keeper(std::move(options)));
   ZOO_TRY(out->lock_, lock(out->options_.directory / "keeper.lock"));
+  if (!out->options_.cgroup.empty()) out->cgroups_ = Cgroups(out->options_.cgroup);
   out->adopt_all();
   ZOO_TRY(out->listening_, listen_at(out->options_.directory / "keeper.sock"));
   return out;
@@ -86,7 +95,8 @@ void Keeper::adopt_all() {
   for (const auto& entry : std::filesystem::directory_iterator(options_.directory, error)) {
     const auto id = entry.path().filename().string();
     if (!is_id(id)) continue;
-    auto group = std::make_unique<Group>(entry.path(), options_.binaries, options_.patience);
+    auto group =
+        std::make_unique<Group>(entry.path(), options_.binaries, options_.patience, cgroups_);
     const auto loaded = group->load();
     if (loaded) {
       groups_.emplace(id, std::move(group));
@@ -94,6 +104,13 @@ void Keeper::adopt_all() {
       log::error("keeper", "{}: {}", id, loaded.error().text());
     }
   }
+  // Twice: no process may be beside the cgroups to which controllers are handed on, and there are
+  // no bounds before they are.
+  for (auto& [id, group] : groups_)
+    group->enter();
+  cgroups_.hand_on();
+  for (auto& [id, group] : groups_)
+    group->bound();
 }
 
 void Keeper::accept() {
@@ -113,6 +130,7 @@ void Keeper::accept() {
 }
 
 Reply Keeper::put(const Plan& plan) {
+  if (ending_) return refusal_at_end();
   auto& group = groups_[plan.id];
   if (group && group->removing())
     return {Error(Code::invalid, fmt::format("{} is being removed", plan.id)), {}};
@@ -120,7 +138,7 @@ Reply Keeper::put(const Plan& plan) {
   if (group && group->plan() == plan) return {std::nullopt, {group->state()}};
   if (fresh) {
     const auto directory = options_.directory / plan.id;
-    group = std::make_unique<Group>(directory, options_.binaries, options_.patience);
+    group = std::make_unique<Group>(directory, options_.binaries, options_.patience, cgroups_);
   }
   if (auto done = group->put(plan); !done) {
     Reply out{std::move(done).error(), {}};
@@ -142,6 +160,8 @@ Reply Keeper::answer(const Request& request, Client& client) {
   if (request.verb == Verb::memory) {
     Reply out;
     out.available = available_memory();
+    out.soft = cgroups_.soft();
+    out.unfenced = fence_trouble();
     return out;
   }
   const auto found = groups_.find(request.id);
@@ -151,6 +171,7 @@ Reply Keeper::answer(const Request& request, Client& client) {
   }
   Reply out;
   if (request.verb == Verb::run) {
+    if (ending_ && request.wish) return refusal_at_end();
     if (auto done = found->second->wish(request.wish); !done) out.error = std::move(done).error();
   }
   if (request.verb == Verb::remove) found->second->remove();
@@ -202,9 +223,11 @@ int Keeper::turn() {
   for (auto each = groups_.begin(); each != groups_.end();) {
     auto& group = *each->second;
     const bool before = group.starting();
+    // One that has begun goes on: what was started for it waits for the rest.
+    const bool may_start = group.begun() || starting < options_.starts;
     // Two turns at once where the first has made something ready that the next one waits for.
     for (int times = 0; times < 2; ++times) {
-      const auto next = group.turn(now, before || starting < options_.starts);
+      const auto next = group.turn(now, may_start);
       if (next) again = std::min(*again, *next);
     }
     if (!before && group.starting()) ++starting;
@@ -236,12 +259,18 @@ int Keeper::turn() {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 1, 30'000));
 }
 
+void Keeper::end_all() {
+  ending_ = true;
+  for (auto& [id, group] : groups_)
+    if (const auto done = group->wish(false); !done)
+      log::error("keeper", "{}: {}", id, done.error().text());
+}
+
 void Keeper::run(int signals) {
-  bool ending = false;
   for (;;) {
     const auto timeout = turn();
-    if (ending && std::all_of(groups_.begin(), groups_.end(),
-                              [](const auto& each) { return each.second->gone(); }))
+    if (ending_ && std::all_of(groups_.begin(), groups_.end(),
+                               [](const auto& each) { return each.second->gone(); }))
       return;
     std::vector<pollfd> asked{{signals, POLLIN, 0}, {listening_.get(), POLLIN, 0}};
     for (const auto& [number, client] : clients_) {
@@ -258,10 +287,7 @@ void Keeper::run(int signals) {
       signalfd_siginfo info{};
       if (::read(signals, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGTERM) return;
-        ending = true;
-        for (auto& [id, group] : groups_)
-          if (const auto done = group->wish(false); !done)
-            log::error("keeper", "{}: {}", id, done.error().text());
+        end_all();
       }
     }
     if (asked[1].revents != 0) accept();
@@ -275,11 +301,22 @@ void Keeper::run(int signals) {
   }
 }
 
-int run_keeper(KeeperOptions options, bool detach) {
+int run_keeper(KeeperOptions options, const KeeperRole& role) {
   const auto complain = [](const Error& error) {
     log::error("keeper", "{}", error.text());
     return error_row(error.code()).exit_status;
   };
+  if (role.release || role.delegated) {
+    auto own = own_cgroup();
+    if (role.release) { // from its child .control, in which systemd runs it
+      if (own) take_back_controllers(own->parent_path());
+      return 0;
+    }
+    if (own)
+      options.cgroup = *std::move(own);
+    else
+      log::warning("keeper", "bounds of control planes are soft: {}", own.error().message());
+  }
   sigset_t set;
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGTERM);
@@ -287,7 +324,7 @@ int run_keeper(KeeperOptions options, bool detach) {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   const file::Fd signals(::signalfd(-1, &set, SFD_CLOEXEC));
-  if (detach) {
+  if (role.detach) {
     const auto child = ::fork();
     if (child < 0) return complain(Error(Code::io, "cannot start the keeper: " + reason(errno)));
     if (child > 0) ::_exit(0);

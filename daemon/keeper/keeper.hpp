@@ -20,6 +20,8 @@ struct KeeperOptions {
   std::filesystem::path binaries;
   Patience patience;
   std::size_t starts = 2; ///< groups that may be starting at a time
+  /// Directory of the keeper's cgroup, which is its alone (Delegate= of systemd.unit); "": none is.
+  std::filesystem::path cgroup = {};
 };
 
 /// What supervises control planes: one thread, one poll(2). It listens on keeper.sock of its
@@ -34,7 +36,7 @@ public:
   Keeper(const Keeper&) = delete;
 
   /// Until `signals`, a signalfd(2) of SIGTERM and SIGINT, says so. The processes run on after
-  /// SIGTERM; SIGINT ends them first.
+  /// SIGTERM; SIGINT ends them first, and from then on nothing is started, whoever wishes it.
   void run(int signals);
 
   static constexpr std::size_t k_most_connections = 64;
@@ -54,18 +56,26 @@ private:
   void serve(Client& client, short events);
   Reply answer(const Request& request, Client& client);
   Reply put(const Plan& plan);
+  void end_all();
   /// Makes the due steps of all groups, tells watchers; returns milliseconds for poll(2).
   int turn();
 
   KeeperOptions options_;
   file::Fd lock_, listening_;
+  Cgroups cgroups_;
   std::map<std::string, std::unique_ptr<Group>> groups_;
   std::map<int, std::unique_ptr<Client>> clients_; ///< by descriptor
   Group::Clock::time_point logs_looked_{};
+  bool ending_ = false; ///< SIGINT came
 };
 
-/// The role of the program: `zood --keeper`. `detach`: goes into the background once it listens.
+/// How the role of the program, `zood --keeper`, is asked for.
+struct KeeperRole {
+  bool detach = false;    ///< goes into the background once it listens
+  bool delegated = false; ///< its cgroup is its alone
+  bool release = false;   ///< makes that ready for the next keeper, and ends
+};
 /// Returns the exit status.
-int run_keeper(KeeperOptions options, bool detach);
+int run_keeper(KeeperOptions options, const KeeperRole& role);
 
 } // namespace zoo::keeper

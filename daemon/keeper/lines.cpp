@@ -23,11 +23,12 @@ constexpr std::array<std::pair<Verb, std::string_view>, 6> k_verbs = {{
     {Verb::memory, "memory"},
 }};
 /// What an error of an answer is; others are Code::internal.
-constexpr std::array<std::pair<Code, std::string_view>, 4> k_codes = {{
+constexpr std::array<std::pair<Code, std::string_view>, 5> k_codes = {{
     {Code::invalid, "invalid"},
     {Code::not_found, "not_found"},
     {Code::io, "io"},
     {Code::too_many_requests, "too_many"},
+    {Code::unavailable, "unavailable"},
 }};
 constexpr std::size_t k_most_states = 4'096;
 
@@ -131,6 +132,8 @@ Result<Reply> reply_of(std::string_view line) {
                                                       available->is_number_unsigned() &&
                                                       available->get<std::uint64_t>() < 1ULL << 60U)
     out.available = available->get<std::int64_t>();
+  out.soft = kube::text_at(value, "/soft");
+  out.unfenced = kube::text_at(value, "/unfenced");
   const auto removed = value.find("removed");
   out.removed = removed != value.end() && removed->is_boolean() && removed->get<bool>();
   return out;
@@ -148,6 +151,8 @@ std::string text_of(const Reply& reply) {
   for (const auto& each : reply.states)
     value["states"].push_back(to_json(each));
   if (reply.removed) value["removed"] = true;
+  if (!reply.soft.empty()) value["soft"] = reply.soft;
+  if (!reply.unfenced.empty()) value["unfenced"] = reply.unfenced;
   if (reply.available > 0) value["available"] = static_cast<std::uint64_t>(reply.available);
   return line_of(value);
 }

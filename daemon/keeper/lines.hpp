@@ -53,6 +53,10 @@ struct Reply {
   std::vector<PlanState> states;
   bool removed = false;       ///< of a watch: the plan of the state is gone
   std::int64_t available = 0; ///< of memory: bytes; 0: not known
+  /// Of memory: why no plan is held to its limits; "": each is.
+  std::string soft = {};
+  /// Of memory: why programs may open files of other plans; "": they may not.
+  std::string unfenced = {};
 };
 Result<Reply> reply_of(std::string_view line);
 std::string text_of(const Reply& reply); ///< with the end of the line

@@ -140,6 +140,11 @@ Result<Component> component_of(const json& value) {
   ZOO_TRY(const auto port, number_of(value, "port", 65'535));
   if (port == 0) return fail(Code::invalid, "{} has no port", out.name);
   out.port = static_cast<std::uint16_t>(port);
+  ZOO_TRY(out.writes, texts_of(value, "writes"));
+  for (const auto& each : out.writes)
+    if (!is_component_name(each))
+      return fail(Code::invalid, "writes of {}: '{}' is no name of a directory of its cluster",
+                  out.name, each);
   return out;
 }
 
@@ -170,6 +175,12 @@ Result<Plan> plan_of(const json& value) {
       return fail(Code::invalid, "there are two components '{}'", component.name);
     out.components.push_back(std::move(component));
   }
+  if (const auto* limits = member(value, "limits"); limits != nullptr) {
+    if (!limits->is_object()) return fail(Code::invalid, "limits of {} are not an object", out.id);
+    ZOO_TRY(const auto memory, number_of(*limits, "memory", 1LL << 52));
+    ZOO_TRY(const auto weight, number_of(*limits, "weight", 10'000));
+    out.limits = {static_cast<std::uint64_t>(memory), static_cast<unsigned>(weight)};
+  }
   return out;
 }
 
@@ -179,7 +190,8 @@ json to_json(const Component& component) {
           {"environment", component.environment},
           {"after", component.after},
           {"address", component.address},
-          {"port", component.port}};
+          {"port", component.port},
+          {"writes", component.writes}};
 }
 
 json to_json(const Plan& plan) {
@@ -189,7 +201,8 @@ json to_json(const Plan& plan) {
   return {{"id", plan.id},
           {"version", plan.version},
           {"run", plan.run},
-          {"components", std::move(components)}};
+          {"components", std::move(components)},
+          {"limits", {{"memory", plan.limits.memory}, {"weight", plan.limits.weight}}}};
 }
 
 Result<PlanState> state_of(const json& value) {

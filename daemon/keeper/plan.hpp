@@ -28,7 +28,17 @@ struct Component {
   std::vector<std::string> after;       ///< components that must accept connections first
   std::string address;                  ///< IPv4 address at which it accepts connections, with:
   std::uint16_t port = 0;
+  /// Directories of the cluster's own in which it writes; all else there it may read alone.
+  std::vector<std::string> writes = {};
   bool operator==(const Component&) const = default;
+};
+
+/// What the components of a plan may have together, where the keeper can hold them to it. Another
+/// bound starts nothing anew.
+struct Limits {
+  std::uint64_t memory = 0; ///< bytes; 0: no bound
+  unsigned weight = 0;      ///< of 1 to 10,000: its part where processors are short; 0: the usual
+  bool operator==(const Limits&) const = default;
 };
 
 /// The components of one control plane, in the order of their start. They stop in reverse.
@@ -37,6 +47,7 @@ struct Plan {
   std::string version; ///< "1.36.3"
   bool run = false;    ///< the wish, which outlives the keeper
   std::vector<Component> components;
+  Limits limits = {};
   bool operator==(const Plan&) const = default;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/keeper/process.hpp"
 
+#include "daemon/keeper/fence.hpp"
 #include "daemon/keeper/system_text.hpp"
 
 #include <fcntl.h>
@@ -61,7 +62,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 /// What the new process does between fork(2) and its program: only what is safe there
 /// (signal-safety(7)). `go` says a byte once the keeper has written down who this is.
 [[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
-                         const char* directory, int log, int null, int go) {
+                         const char* directory, int log, int null, int fence, int go) {
   ::setsid();
   char byte = 0;
   if (::read(go, &byte, 1) != 1) ::_exit(0); // the keeper died: nobody would know this process
@@ -77,6 +78,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
+  if (fence >= 0 && !enter_fence(fence)) ::_exit(126);
   if (::chdir(directory) == 0) ::execve(program, arguments, environment);
   ::_exit(127);
 }
@@ -102,7 +104,7 @@ Result<Process> Process::start(const Options& options,
   if (pid == 0) {
     ::close(go.get()); // so that the keeper's end is the only one, and its death is heard
     become(options.program.c_str(), arguments.data(), environment.data(), options.directory.c_str(),
-           log.get(), null.get(), wait.get());
+           log.get(), null.get(), options.fence, wait.get());
   }
   Identity identity{pid, start_time(pid).value_or(0), status.st_dev, status.st_ino};
   file::Fd pidfd(open_process(pid));

@@ -32,6 +32,7 @@ public:
     std::vector<std::string> arguments, environment; ///< argv from argv[0] on
     std::filesystem::path log;                       ///< what it says is appended, mode 0600
     std::filesystem::path directory;                 ///< in which it works
+    int fence = -1; ///< of the files that it may open: Fence::descriptor(); -1: there is none
   };
   /// Starts it in a session of its own. `recorded` is told who it is before the program begins: if
   /// it fails, or the keeper dies in it, the program never does. Code::io.

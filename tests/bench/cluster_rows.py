@@ -91,8 +91,8 @@ clusters:
   ports: {port}-{port + 99}
 """
         say("== zood for virtual clusters")
+        self.ends.append(self.end_keeper)  # behind zood, which would start another one
         self.start_zood()
-        self.ends.append(self.end_keeper)
 
     def end_keeper(self):
         lock = self.zood_dir / "clusters/keeper.lock"

@@ -22,6 +22,11 @@ constexpr std::array k_controllers_taints = {
     "node.kubernetes.io/unschedulable",      "node.kubernetes.io/memory-pressure",
     "node.kubernetes.io/disk-pressure",      "node.kubernetes.io/pid-pressure",
     "node.kubernetes.io/network-unavailable"};
+/// What every Kubernetes knows of a kubelet: of more, the API server of an older cluster keeps
+/// nothing, and it would be written again at each look.
+constexpr std::array k_node_info = {
+    "architecture",     "bootID",    "containerRuntimeVersion", "kernelVersion", "kubeletVersion",
+    "kubeProxyVersion", "machineID", "operatingSystem",         "osImage",       "systemUUID"};
 /// Of a host: what is about its storage, its cloud or its kubelet's own work.
 bool stays_on_host(const std::string& key) {
   return key.starts_with("kwok.x-k8s.io/") || key.starts_with("csi.volume.kubernetes.io/") ||
@@ -141,8 +146,11 @@ json named_node(const json& host, const Capacity& allocatable) {
   status["conditions"] = json::array();
   for (const auto& each : kube::list_at(host, "/status/conditions"))
     status["conditions"].push_back(each);
-  if (host.contains("/status/nodeInfo"_json_pointer))
-    status["nodeInfo"] = host["/status/nodeInfo"_json_pointer];
+  if (const json::json_pointer info("/status/nodeInfo");
+      host.contains(info) && host.at(info).is_object())
+    for (const char* key : k_node_info)
+      if (const auto found = host.at(info).find(key); found != host.at(info).end())
+        status["nodeInfo"][key] = *found;
   return out;
 }
 

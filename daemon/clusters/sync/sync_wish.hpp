@@ -31,6 +31,7 @@ struct SyncWish {
   std::string api_address;    ///< ClusterIP of its API server; "": not known yet
   /// zood's access to that; asked when a connection is made.
   std::function<Result<kube::ClusterAccess>()> access;
+  std::string access_print; ///< another text once `access` gives another one
   /// UIDs of namespace kube-system on both sides, by which a store is known again; "": not yet.
   std::string own_store, upstream_store;
 
@@ -38,7 +39,8 @@ struct SyncWish {
     return name == other.name && version == other.version && named == other.named &&
            node_names() == other.node_names() && virtual_nodes == other.virtual_nodes &&
            weight == other.weight && dns == other.dns && share == other.share &&
-           server == other.server && advertised == other.advertised && port == other.port;
+           server == other.server && advertised == other.advertised && port == other.port &&
+           access_print == other.access_print;
   }
   /// The nodes that the cluster is to have.
   std::vector<std::string> all_nodes() const {

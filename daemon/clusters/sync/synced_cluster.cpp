@@ -66,6 +66,8 @@ void SyncedCluster::set_wish(SyncWish wish) {
     const std::scoped_lock lock(mutex_);
     const bool other = !wish.same(wish_);
     const bool other_share = wish.share != wish_.share;
+    // A connection keeps its certificate, which ends some day, and whom it trusts.
+    if (wish.access_print != wish_.access_print) own_.renew();
     wish_ = std::move(wish);
     if (!other) return;
     if (other_share) opened_.clear(); // their fences are written anew

@@ -22,9 +22,10 @@ clusters:
 ${1:-}" --upstream "$ZOO_E2E_KUBECONFIG" ${zoo_clusters_listen:+--listen "$zoo_clusters_listen"}
 }
 
-# end_keeper: with all that it supervises.
+# end_keeper: with all that it supervises; before it zood, which would start another one.
 end_keeper() {
   local pid
+  stop_zood || failed "zood drains and ends with status 0" <<<"$zood_dir: status $?"
   pid=$(cat "$zood_dir/clusters/keeper.lock" 2>/dev/null) || return 0
   kill -INT "$pid" 2>/dev/null || return 0
   while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done

@@ -120,3 +120,51 @@ TEST_CASE("the default file is the one kubectl would change") {
   CHECK(default_file({"KUBECONFIG=/none::/last"}) == "/last");
   CHECK(default_file({}).string().find("-o FILE") != std::string::npos);
 }
+
+TEST_CASE("what was connected goes again, and the context before it is current") {
+  TemporaryDirectory directory;
+  const auto file = directory / "config";
+  REQUIRE(merge_into_file(file, config_of("home")).has_value());
+  const auto before = *file::read(file);
+  const auto connected = connect_in_file(file, config_of("t1"));
+  REQUIRE(connected.has_value());
+  CHECK(*connected == "t1");
+  CHECK(current_context(file).value_or("") == "t1");
+  CHECK(kube::parse_kubeconfig(*file::read(file)).has_value());
+  REQUIRE(connect_in_file(file, config_of("t2")).has_value());
+  REQUIRE(connect_in_file(file, config_of("t2")).has_value()); // once more: t1 was before it
+
+  CHECK(disconnect_in_file(file, "t2").value_or("failed") == "t1");
+  CHECK(disconnect_in_file(file, "t1").value_or("failed") == "home");
+  CHECK(mode_of(file) == 0600);
+  const auto after = *file::read(file);
+  CHECK(after == before);
+  CHECK(disconnect_in_file(file, "t1").error().code() == Code::not_found);
+  const auto foreign = disconnect_in_file(file, "home");
+  CHECK(foreign.error().code() == Code::conflict);
+  CHECK(foreign.error().message().find("was not made by `zooctl cluster connect`") !=
+        std::string::npos);
+  CHECK(*file::read(file) == after);
+}
+
+TEST_CASE("what others use stays, and what is gone is not gone back to") {
+  TemporaryDirectory directory;
+  const auto file = directory / "config";
+  REQUIRE(connect_in_file(file, config_of("t1")).has_value());
+  // Somebody has made a context of his own with the cluster and its user.
+  auto text = *file::read(file);
+  const auto contexts = text.find("contexts:\n");
+  REQUIRE(contexts != std::string::npos);
+  text.insert(contexts + 10, "- name: mine\n  context:\n    cluster: zoo-t1\n    user: admin-t1\n");
+  REQUIRE(file::write(file, text, 0600).has_value());
+  CHECK(disconnect_in_file(file, "t1").value_or("failed").empty());
+  CHECK(kube::parse_kubeconfig(*file::read(file), ".", "mine").has_value());
+  CHECK_FALSE(kube::parse_kubeconfig(*file::read(file)).has_value()); // none is current
+
+  REQUIRE(connect_in_file(file, config_of("t1")).has_value());
+  REQUIRE(connect_in_file(file, config_of("t2")).has_value());
+  CHECK(disconnect_in_file(file, "t1").value_or("failed") == "t2"); // it was not current
+  CHECK(disconnect_in_file(file, "t2").value_or("failed").empty()); // t1 is not there any more
+  CHECK(disconnect_in_file(directory / "none", "t1").error().code() == Code::not_found);
+  CHECK_FALSE(fs::exists(directory / "none"));
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/file.hpp"
 #include "common/crypto/certificate.hpp"
+#include "common/crypto/key.hpp"
 #include "daemon/clusters/pki.hpp"
 #include "tests/unit/base/temporary_directory.hpp"
 
@@ -134,4 +135,101 @@ TEST_CASE("an address of IPv6 is the same one however it is written") {
   world.ensure();
   CHECK(world.trouble().empty());
   CHECK(world.ensure().empty());
+}
+
+TEST_CASE_FIXTURE(PkiWorld,
+                  "an authority is announced, used and settled, each with what was before") {
+  ensure();
+  const auto bundle = [this](const char* name) {
+    const auto text = file::read(directory.path() / "pki" / (std::string(name) + ".crt"));
+    REQUIRE(text);
+    auto all = crypto::Certificate::bundle_from_pem(*text);
+    REQUIRE(all);
+    return *std::move(all);
+  };
+  const auto to = [this](AuthorityStage stage) {
+    wish.authority = stage;
+    ++wish.authority_turn;
+    auto written = ensure();
+    std::sort(written.begin(), written.end());
+    return written;
+  };
+  const auto names = [this] {
+    std::string out;
+    const auto facts = check_pki(directory.path(), wish, Clock::now());
+    REQUIRE(facts);
+    for (const auto& each : *facts)
+      if (each.authority) out += each.name + " ";
+    return out;
+  };
+  const auto former = certificate("ca");
+  const auto server = certificate("apiserver").serial();
+  const auto administrator = key("admin-1-0");
+
+  CHECK(to(AuthorityStage::announced) == std::vector<std::string>{"ca", "front-proxy-ca"});
+  REQUIRE(bundle("ca").size() == 2);
+  CHECK(bundle("ca")[0].serial() == former.serial());
+  CHECK(certificate("ca-signing").serial() == former.serial());
+  CHECK(certificate("apiserver").serial() == server); // the former one signs
+  CHECK(names() == "ca ca-next etcd-ca front-proxy-ca front-proxy-ca-next ");
+  CHECK(bundle("ca")[0].common_name().value_or("") != bundle("ca")[1].common_name().value_or(""));
+  const auto kubeconfig =
+      administrator_kubeconfig(directory.path(), wish, {"https://192.0.2.1:7443", ""}, "t1");
+  REQUIRE(kubeconfig);
+  const auto access = kube::parse_kubeconfig(kubeconfig->view());
+  REQUIRE(access);
+  CHECK(crypto::Certificate::bundle_from_pem(access->credentials.ca_pem)->size() == 2);
+  CHECK(ensure().empty());
+
+  SUBCASE("and used") {
+    const auto next = bundle("ca")[1].serial();
+    const auto written = to(AuthorityStage::used);
+    CHECK(written.size() == 8); // two authorities, and the six leaves of these
+    CHECK(std::find(written.begin(), written.end(), "etcd-server") == written.end());
+    CHECK(bundle("ca")[0].serial() == next);
+    CHECK(bundle("ca")[1].serial() == former.serial());
+    CHECK(certificate("ca-signing").serial() == next);
+    CHECK(certificate("apiserver").issued_by(certificate("ca")));
+    CHECK_FALSE(certificate("apiserver").issued_by(former));
+    CHECK(key("admin-1-0") == administrator);
+    CHECK(key("ca-next") == "none");
+    CHECK(names() == "ca ca-former etcd-ca front-proxy-ca front-proxy-ca-former ");
+    CHECK(ensure().empty());
+    CHECK(trouble().empty());
+
+    CHECK(to(AuthorityStage::settled) == std::vector<std::string>{"ca", "front-proxy-ca"});
+    CHECK(bundle("ca").size() == 1);
+    CHECK(bundle("ca")[0].serial() == next);
+    CHECK(trouble().empty());
+    CHECK(ensure().empty());
+  }
+  SUBCASE("and used, with an interruption at its first step") {
+    const auto pki = directory.path() / "pki";
+    std::filesystem::rename(pki / "ca-next.key", pki / "ca.key");
+    wish.authority = AuthorityStage::used;
+    ensure();
+    CHECK(bundle("ca").size() == 2);
+    CHECK(certificate("ca-signing").belongs_to(*crypto::PrivateKey::from_pem(key("ca"))));
+    CHECK(trouble().empty());
+  }
+  SUBCASE("or taken back") {
+    CHECK(to(AuthorityStage::settled) == std::vector<std::string>{"ca", "front-proxy-ca"});
+    CHECK(bundle("ca").size() == 1);
+    CHECK(bundle("ca")[0].serial() == former.serial());
+    CHECK(key("ca-next") == "none");
+    CHECK(certificate("apiserver").serial() == server);
+  }
+}
+
+TEST_CASE("stages follow each other in one order") {
+  using Stage = AuthorityStage;
+  CHECK(may_follow(Stage::settled, Stage::announced));
+  CHECK(may_follow(Stage::announced, Stage::used));
+  CHECK(may_follow(Stage::announced, Stage::settled));
+  CHECK(may_follow(Stage::used, Stage::settled));
+  CHECK_FALSE(may_follow(Stage::settled, Stage::used));
+  CHECK_FALSE(may_follow(Stage::used, Stage::announced));
+  for (const auto stage : {Stage::settled, Stage::announced, Stage::used})
+    CHECK(authority_stage(stage_name(stage)) == stage);
+  CHECK_FALSE(authority_stage("next"));
 }

@@ -66,6 +66,22 @@ TEST_CASE("the first two start alone, as they will go on") {
   CHECK(first.components[1] == whole.components[1]);
 }
 
+TEST_CASE("another authority starts those anew that read once whom they trust") {
+  auto input = some_input();
+  const auto before = plan_for(input);
+  input.authority_turn = 1;
+  const auto after = plan_for(input);
+  for (const auto* name : {"etcd", "kube-apiserver"})
+    CHECK(component(before, name) == component(after, name));
+  for (const auto* name : {"kube-controller-manager", "kube-scheduler"}) {
+    CHECK(component(before, name).arguments == component(after, name).arguments);
+    CHECK(component(after, name).environment.back() == "ZOO_AUTHORITY_TURN=1");
+  }
+  const auto& controllers = component(after, "kube-controller-manager");
+  CHECK(flag(controllers, "cluster-signing-cert-file").ends_with("/pki/ca-signing.crt"));
+  CHECK(flag(controllers, "root-ca-file").ends_with("/pki/ca.crt"));
+}
+
 TEST_CASE("all of it listens on the cluster's own address, with keys of its own directory") {
   const auto plan = plan_for(some_input());
   for (const auto& each : plan.components) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/clusters/settings.hpp"
+#include "tests/unit/base/temporary_directory.hpp"
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+
+using namespace zoo;
 using namespace zoo::clusters;
 
 TEST_CASE("the last lines of a text are as many as are asked for") {
@@ -14,4 +18,33 @@ TEST_CASE("the last lines of a text are as many as are asked for") {
   CHECK(last_lines("\n\n", 1) == "\n");
   CHECK(last_lines("a\n", 0).empty());
   CHECK(last_lines("", 3).empty());
+}
+
+TEST_CASE("a log is followed by whole lines, also over the moment at which it is emptied") {
+  const test::TemporaryDirectory directory;
+  const auto log = directory.path() / "etcd.log";
+  CHECK(read_lines(log, 0, 100).error().code() == Code::not_found);
+  const auto write = [&log](const char* text) { std::ofstream(log, std::ios::app) << text; };
+  write("one\ntwo\n");
+  const auto end = read_end(log, 100);
+  REQUIRE(end);
+  CHECK(end->text == "one\ntwo\n");
+  CHECK(end->end == 8);
+  CHECK(read_end(log, 4)->text == "two\n");
+
+  write("thr");
+  auto next = read_lines(log, end->end, 100);
+  REQUIRE(next);
+  CHECK(next->text.empty()); // the line goes on
+  CHECK(next->end == 8);
+  write("ee\nfour\n");
+  next = read_lines(log, next->end, 7);
+  CHECK(next->text == "three\n");
+  next = read_lines(log, next->end, 100);
+  CHECK(next->text == "four\n");
+  CHECK(read_lines(log, next->end, 100)->text.empty());
+  CHECK(read_lines(log, 0, 2)->text == "on"); // longer than what one part has room for
+
+  std::ofstream(log, std::ios::trunc) << "anew\n";
+  CHECK(read_lines(log, next->end, 100)->text == "anew\n");
 }

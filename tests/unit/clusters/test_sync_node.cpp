@@ -21,7 +21,7 @@ json host() {
       "taints":[{"key":"gpu","effect":"NoSchedule"},{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]},
     "status":{"capacity":{"cpu":"8","memory":"16Gi","pods":"110"},"allocatable":{"cpu":"8","memory":"16Gi","pods":"110"},
       "addresses":[{"type":"Hostname","address":"n1"},{"type":"InternalIP","address":"10.0.0.9"}],
-      "conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}],"nodeInfo":{"kubeletVersion":"v1.36.3"},
+      "conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}],"nodeInfo":{"kubeletVersion":"v1.36.3","swap":{"capacity":1}},
       "declaredFeatures":["x"],"images":[{}]}})");
 }
 
@@ -39,7 +39,8 @@ TEST_CASE("a named node is as its host, without what is the host's own") {
   CHECK(status["capacity"]["cpu"] == "8");
   CHECK(status["addresses"].size() == 2);
   CHECK(status["addresses"][0]["address"] == "n1");
-  CHECK(status["nodeInfo"]["kubeletVersion"] == "v1.36.3");
+  // Nothing that an older API server would not keep: what it lacks would be written for ever.
+  CHECK(status["nodeInfo"] == json{{"kubeletVersion", "v1.36.3"}});
   CHECK_FALSE(status.contains("declaredFeatures"));
   CHECK_FALSE(status.contains("images"));
 }

@@ -19,6 +19,7 @@ struct GroupWorld : test::KeeperWorld {
     out.logs = 3;
     return out;
   }();
+  Cgroups cgroups;
   std::unique_ptr<Group> group;
 
   ~GroupWorld() {
@@ -27,7 +28,7 @@ struct GroupWorld : test::KeeperWorld {
     wait([this] { return group->gone(); });
   }
   Group& open() {
-    group = std::make_unique<Group>(own, binaries, patience);
+    group = std::make_unique<Group>(own, binaries, patience, cgroups);
     return *group;
   }
   bool wait(const std::function<bool()>& so) {

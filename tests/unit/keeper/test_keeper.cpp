@@ -40,8 +40,13 @@ struct RunningKeeper {
     thread = std::thread([this] { keeper->run(signals.get()); });
   }
   ~RunningKeeper() {
-    ::pthread_kill(thread.native_handle(), ends_by);
+    if (!told) tell();
     thread.join();
+  }
+  bool told = false;
+  void tell() {
+    told = true;
+    ::pthread_kill(thread.native_handle(), ends_by);
   }
 };
 
@@ -106,6 +111,41 @@ TEST_CASE("a keeper does what it is asked, and the next one goes on") {
       [] {}));
   CHECK(client.ask(request(Verb::remove))->removed);
   CHECK_FALSE(std::filesystem::exists(world.directory.path() / "clusters" / "abc123" / "keeper"));
+}
+
+TEST_CASE("a keeper that ends with all that it keeps starts nothing, whoever wishes it") {
+  const test::KeeperWorld world;
+  const Client client(world.directory.path() / "clusters" / "keeper.sock");
+  RunningKeeper keeper(world, SIGINT);
+  Request put = request(Verb::put);
+  put.plan = test::KeeperWorld::plan();
+  // The second component takes as long to end as it takes to ask for it again.
+  put.plan.components[1].arguments[1] =
+      "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" +
+      put.plan.components[1].arguments[1];
+  REQUIRE(client.ask(put));
+  REQUIRE(test::until(
+      [&client] {
+        const auto reply = client.ask(request(Verb::state));
+        return reply && reply->states.at(0).ready();
+      },
+      [] {}));
+  const auto pid = client.ask(request(Verb::state))->states[0].components[1].pid;
+  keeper.tell();
+  REQUIRE(test::until(
+      [&client] {
+        const auto reply = client.ask(request(Verb::state));
+        return reply && !reply->states.at(0).run;
+      },
+      [] {}));
+  const auto refused = client.ask(put);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == Code::unavailable);
+  CHECK(refused.error().message().find("ends, with all that it has started") != std::string::npos);
+  CHECK(client.ask(request(Verb::run, "abc123", true)).error().code() == Code::unavailable);
+  CHECK_FALSE(client.ask(request(Verb::state))->states[0].run);
+  REQUIRE(::kill(static_cast<pid_t>(pid), SIGKILL) == 0);
+  // Its destructor waits until nothing runs.
 }
 
 TEST_CASE("a line that never ends is told so and cut off") {
