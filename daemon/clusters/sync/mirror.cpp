@@ -230,11 +230,13 @@ Result<std::optional<json>> Mirror::read_here(const Target& target) {
 }
 
 /// As zood, since the namespace may lack its binding while it goes. The path is the cluster's own.
+/// What is not there is believed of the store that it was in alone: another one lacks everything.
 Result<std::optional<json>> Mirror::read_there(const Target& target) {
   auto& table = sides_[target.kind].table;
   const auto lease = room_.upstream.take();
   auto object = (*lease).get(path_there(mirror_kinds()[target.kind], target.at));
   if (!object && object.error().code() == Code::not_found) {
+    ZOO_TRY_VOID(room_.known_store(*lease, true));
     table.drop_there(target.key);
     return std::nullopt;
   }
