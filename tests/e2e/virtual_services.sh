@@ -166,6 +166,36 @@ metadata: {name: thief}
 spec: {externalIPs: [192.0.2.1], ports: [{port: 80}]}
 YAML
 
+# ---- so many and no more ----------------------------------------------------------------------------------------------------
+
+ports_of() { in_cluster "$1" get services -A -o json | jq '[.items[].spec | (.ports // [])[] | select(.nodePort != null)] + [.items[].spec | select(.healthCheckNodePort != null)] | length'; }
+check "a cluster may have two nodePorts more than it has" ctl cluster limit t1 --node-ports $(($(ports_of t1) + 2))
+limited() { in_cluster t1 create service nodeport first --tcp=80 --tcp=81 --dry-run=server && ! in_cluster t1 create service nodeport many --tcp=80 --tcp=81 --tcp=82 --dry-run=server 2>/dev/null; }
+eventually "three are too many, and two are not" 60 limited
+check "it takes them" in_cluster t1 create service nodeport first --tcp=80 --tcp=81
+check_fails "a third one is refused, with what to do" 'needs 1 nodePorts more, and 0 are left .*ask the platform' in_cluster t1 create service nodeport third --tcp=80
+check "one without is made" in_cluster t1 create service clusterip third --tcp=80
+check_fails "and cannot become one with" 'needs 1 nodePorts more' in_cluster t1 patch service third --type=merge -p '{"spec":{"type":"NodePort"}}'
+check_fails "in another namespace, neither" 'needs 1 nodePorts more' in_cluster t1 create service nodeport -n kube-system third --tcp=80
+check "the other cluster takes one" in_cluster t2 create service nodeport third --tcp=80
+check "the first gives one back" in_cluster t1 patch service first --type=json -p '[{"op":"remove","path":"/spec/ports/1"}]'
+check "and another one has it" in_cluster t1 patch service third --type=merge -p '{"spec":{"type":"NodePort"}}'
+check "somebody takes the hook away" in_cluster t1 delete mutatingwebhookconfiguration zoo-services
+check "and makes one more" in_cluster t1 create service nodeport unwanted --tcp=80
+says_why() { in_cluster t1 get events --field-selector "involvedObject.name=$1,reason=NotSynced" -o 'jsonpath={.items[*].message}' | says_line "$2"; }
+eventually "which an event refuses" 60 says_why unwanted 'nodePorts more, and 0 are left'
+expect "upstream has none of it" "" "$(there "$id1" unwanted .metadata.name)"
+check "one goes" in_cluster t1 delete service first
+eventually "then there is room" 90 same t1 "$id1" unwanted
+check "a number of Services" ctl cluster limit t1 --services 1 --node-ports 100
+refused_service() { grep -q 'may have 1 Services' <<<"$(in_cluster t1 create service clusterip more --tcp=80 --dry-run=server 2>&1)"; }
+eventually "holds, too" 60 refused_service
+expect_match "describe tells of it" '^Limits: +services=1 nodePorts=100$' "$(ctl cluster describe t1)"
+check "as many as before" ctl cluster limit t1 --services 1000
+check "they go" in_cluster t1 delete service third unwanted
+restored() { in_cluster t1 get mutatingwebhookconfiguration zoo-services -o name; }
+eventually "the hook is back" 60 restored
+
 # ---- without zood, without the hook -----------------------------------------------------------------------------------------
 
 check "somebody takes the hook away" in_cluster t1 delete mutatingwebhookconfiguration zoo-services
@@ -180,7 +210,6 @@ start_clusters 'shared: {storage_classes: ["fast"]}'
 eventually "zood catches up" 90 same t1 "$id1" alone
 eventually "with the one that was made anew" 60 owned t1 "$id1" "$named"
 eventually "and the one that has gone" 60 gone_there "$id1" early
-restored() { in_cluster t1 get mutatingwebhookconfiguration zoo-services -o name; }
 eventually "the hook is back" 60 restored
 eventually "all is well" 60 condition_is t1 Synced "True Synced"
 upstream apply -n "$id1-default" -f - >/dev/null <<'YAML'

@@ -147,6 +147,7 @@ void Mirror::note(std::size_t kind, const json& object) {
   }
   MirrorHere here;
   here.uid = kube::text_at(object, "/metadata/uid");
+  if (row.ports != nullptr) here.ports = row.ports(object);
   // What cannot be dressed is told when it is made.
   if (const auto wish = dress_object(row, object, room_.terms())) here.hash = wish->hash;
   const auto noted = side.table.note_here(key, std::move(here));
@@ -310,6 +311,8 @@ Result<WorkNext> Mirror::create(const Target& target, const MirrorFacts& facts, 
   const auto body = inward(row, *wish, wish->object);
   if (!body)
     return refuse(target, facts, words_out(room_.mapping(), body.error().message()), attempts);
+  auto place = claim(target.kind, target.key, *object);
+  if (!place) return refuse(target, facts, place.error().message(), attempts);
   ZOO_TRY_VOID(room_.open_namespace(target.at.space));
   const auto lease = room_.as_tenant.take();
   const auto made =
@@ -318,6 +321,7 @@ Result<WorkNext> Mirror::create(const Target& target, const MirrorFacts& facts, 
     auto there = mirror_there(*made);
     const auto version = there.version;
     side.table.note_there(target.key, std::move(there));
+    place->done();
     side.table.set_shown(target.key, version); // upstream has nothing to say of it yet
     accepted(target, facts);
     return WorkNext{};
@@ -362,10 +366,13 @@ Result<WorkNext> Mirror::change(const Target& target, const MirrorFacts& facts, 
       inward(row, *wish,
              dressed_anew(row, std::move(outward), *wish, keys == known.end() ? "" : keys->second));
   if (!body) return refuse(target, facts, words_out(own, body.error().message()), attempts);
+  auto place = claim(target.kind, target.key, *object);
+  if (!place) return refuse(target, facts, place.error().message(), attempts);
   const auto lease = room_.as_tenant.take();
   const auto done = (*lease).update(path_there(row, target.at), *body);
   if (done) {
     sides_[target.kind].table.note_there(target.key, mirror_there(*done));
+    place->done();
     accepted(target, facts);
     return row.goes_up() ? WorkNext{milliseconds(0)} : WorkNext{};
   }
@@ -456,6 +463,31 @@ void Mirror::accepted(const Target& target, const MirrorFacts& facts) {
   if (facts.told == 0) return;
   sides_[target.kind].table.set_told(target.key, 0);
   room_.changed();
+}
+
+void Mirror::set_limits(const MirrorLimits& limits) {
+  for (std::size_t kind = 0; kind < sides_.size(); ++kind)
+    sides_[kind].table.set_limits(limits);
+  for (std::size_t kind = 0; kind < sides_.size(); ++kind) // some have perhaps waited for more
+    if (mirror_kinds()[kind].ports != nullptr) reread(kind);
+}
+
+Result<MirrorClaim> Mirror::claim(std::size_t kind, const std::string& key, const json& object,
+                                  bool tried) {
+  const auto& row = mirror_kinds()[kind];
+  auto& side = sides_[kind];
+  if (row.ports == nullptr) return MirrorClaim();
+  if (!side.known)
+    return fail(Code::unavailable, "what the cluster has upstream is being read: try again");
+  const auto ports = row.ports(object);
+  if (!tried) return side.table.claim(key, ports);
+  ZOO_TRY_VOID(side.table.allows(key, ports));
+  return MirrorClaim();
+}
+
+void Mirror::made(std::size_t kind, const std::string& key, const json& there) {
+  if (sides_[kind].table.note_there(key, mirror_there(there)))
+    room_.queue.add(room_.id, queue_key(kind, key), Lane::first);
 }
 
 void Mirror::set_asked(std::size_t kind, const std::string& key) {

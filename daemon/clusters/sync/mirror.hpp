@@ -53,6 +53,18 @@ public:
   /// becomes there is not changed back for a while.
   void set_asked(std::size_t kind, const std::string& key);
 
+  /// What the cluster may have upstream of Services and nodePorts. Any thread.
+  void set_limits(const MirrorLimits& limits);
+  /// Were both sides of this kind read? Before that nothing can be claimed.
+  bool known(std::size_t kind) const { return sides_[kind].known; }
+  /// A place for an object of the cluster that is about to be made or changed upstream.
+  /// Code::forbidden, in the cluster's words; Code::unavailable before known(). `tried`: it is
+  /// asked only.
+  Result<MirrorClaim> claim(std::size_t kind, const std::string& key, const nlohmann::json& object,
+                            bool tried = false);
+  /// It was made or changed there, by whom the cluster's API server has asked.
+  void made(std::size_t kind, const std::string& key, const nlohmann::json& there);
+
   struct Counts {
     std::size_t objects = 0, refused = 0;
     bool known = false; ///< both sides of all kinds were read

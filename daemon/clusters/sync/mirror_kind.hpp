@@ -50,10 +50,20 @@ struct MirrorKind {
   nlohmann::json (*shown_status)(const nlohmann::json& own, const nlohmann::json& there) = nullptr;
   /// What cannot be changed upstream is deleted there and made anew.
   bool remade = false;
+  /// How many nodePorts it takes of those that the cluster may have (MirrorLimits). Null: as many
+  /// objects of this kind as there is room for may be upstream.
+  std::uint32_t (*ports)(const nlohmann::json& object) = nullptr;
 
   bool goes_up() const { return shown != nullptr || shown_status != nullptr; }
   std::string collection(std::string_view name_space = {}) const; ///< path of its objects
   std::string path(std::string_view name_space, std::string_view name) const;
+};
+
+/// What one cluster may have upstream of what all share: Services, and the nodePorts of these. A
+/// nodePort is one for the health of a load balancer, too.
+struct MirrorLimits {
+  std::uint32_t services = 1'000, node_ports = 50;
+  bool operator==(const MirrorLimits&) const = default;
 };
 
 /// All rows; the index is the number of a kind.
@@ -81,6 +91,7 @@ nlohmann::json dressed_anew(const MirrorKind& kind, nlohmann::json there, const 
 
 struct MirrorHere {
   std::string uid, hash;
+  std::uint32_t ports = 0; ///< MirrorKind::ports
   bool operator==(const MirrorHere&) const = default;
 };
 

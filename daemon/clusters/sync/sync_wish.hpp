@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/kube/kubeconfig.hpp"
+#include "daemon/clusters/sync/mirror_kind.hpp"
 #include "daemon/clusters/sync/node_dress.hpp"
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct SyncWish {
   unsigned weight = 100;      ///< of its turns in the queue
   bool dns = false;           ///< Service kube-system/kube-dns is there, or comes: pods wait
   Capacity share;             ///< empty: it has none
+  MirrorLimits limits;        ///< of Services and nodePorts
   std::string server;         ///< of its API server
   std::string advertised;     ///< the host at which clients find zood
   std::uint16_t port = 0;     ///< and the cluster's own port there
@@ -38,7 +40,7 @@ struct SyncWish {
     return name == other.name && version == other.version && named == other.named &&
            node_names() == other.node_names() && virtual_nodes == other.virtual_nodes &&
            weight == other.weight && dns == other.dns && share == other.share &&
-           server == other.server && advertised == other.advertised && port == other.port;
+           limits == other.limits && server == other.server && advertised == other.advertised && port == other.port;
   }
   /// The nodes that the cluster is to have.
   std::vector<std::string> all_nodes() const {

@@ -62,6 +62,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
   if (!wish.share.empty()) share = share_capacity(wish.share);
   const auto nodes = wish.all_nodes();
   const auto weight = wish.weight;
+  const auto limits = wish.limits;
   {
     const std::scoped_lock lock(mutex_);
     const bool other = !wish.same(wish_);
@@ -75,6 +76,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
     std::erase_if(nodes_seen_, old);
   }
   table_.set_share(std::move(share));
+  mirror_.set_limits(limits);
   queue_.set_weight(id_, weight);
   queue_.add(id_, "o/", Lane::first); // nodes that it had
   for (const auto& name : nodes)

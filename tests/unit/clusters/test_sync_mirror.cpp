@@ -328,6 +328,111 @@ TEST_CASE("a table of objects knows both sides, the later of two, and has an end
   CHECK(table.note_here("a/more", {"v", "h"}) == Noted::other);
 }
 
+TEST_CASE("service: nodePorts are counted as upstream gives them out") {
+  struct Row {
+    const char* name;
+    const char* spec;
+    std::uint32_t ports;
+  };
+  const Row rows[] = {
+      {"ClusterIP", R"({"type":"ClusterIP","ports":[{"port":80}]})", 0},
+      {"NodePort", R"({"type":"NodePort","ports":[{"port":80},{"port":81,"nodePort":30000}]})", 2},
+      {"LoadBalancer", R"({"type":"LoadBalancer","ports":[{"port":80}]})", 1},
+      {"LoadBalancer without nodePorts",
+       R"({"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,"ports":[{"port":80},{"port":81,"nodePort":30000}]})",
+       1},
+      {"LoadBalancer with a port for its health",
+       R"({"type":"LoadBalancer","externalTrafficPolicy":"Local","ports":[{"port":80}]})", 2},
+      {"NodePort, Local", R"({"type":"NodePort","externalTrafficPolicy":"Local","ports":[{}]})", 1},
+      {"ExternalName", R"({"type":"ExternalName","ports":[{"port":80}]})", 0},
+      {"without a type", R"({"ports":[{"port":80}]})", 0},
+      {"ports that are none", R"({"type":"NodePort","ports":7})", 0},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    CHECK(kind("services").ports({{"spec", json::parse(row.spec)}}) == row.ports);
+  }
+  CHECK(kind("services").ports({{"spec", 7}}) == 0);
+  CHECK(kind("configmaps").ports == nullptr);
+}
+
+TEST_CASE("a cluster has no more Services and nodePorts upstream than it may") {
+  MirrorTable table;
+  table.set_limits({2, 3});
+  const auto taken = [&] {
+    const auto now = table.taken();
+    return fmt::format("{}/{}", now.services, now.node_ports);
+  };
+  const auto upstreams = [](const char* owner, const char* hash, std::uint64_t version) {
+    MirrorThere out{"p1", owner, hash};
+    out.version = version;
+    return out;
+  };
+  // As the cluster's API server asks: counted before it is made, and as long as it is there.
+  {
+    auto place = table.claim("a/x", 2);
+    REQUIRE(place);
+    CHECK(taken() == "1/2");
+    CHECK_FALSE(table.allows("b/y", 2));
+    CHECK(table.allows("b/y", 1));
+    table.note_there("a/x", upstreams("unborn", "h1", 1));
+    place->done();
+  }
+  CHECK(taken() == "1/2");
+  table.note_here("a/x", {"v1", "h1", 2});
+  table.note_there("a/x", upstreams("v1", "h1", 2));
+  CHECK(taken() == "1/2");
+  { CHECK(table.claim("b/y", 1)); } // upstream has refused it after all
+  CHECK(taken() == "1/2");
+  CHECK(table.size() == 1);
+  // More ports for one that is there.
+  const auto more = table.allows("a/x", 4);
+  REQUIRE_FALSE(more);
+  CHECK(more.error().code() == Code::forbidden);
+  CHECK(more.error().message() ==
+        "it needs 2 nodePorts more, and 1 are left of the 3 that the virtual cluster may have "
+        "(spec.limits.nodePorts of its VirtualCluster): have another Service do without, or ask the "
+        "platform for more");
+  // The cluster has one with more that was not asked for: what is upstream counts until it may.
+  table.note_here("a/x", {"v1", "h2", 9});
+  CHECK(taken() == "1/2");
+  CHECK_FALSE(table.claim("a/x", 9));
+  // Fewer: given back when upstream has it so.
+  table.note_here("a/x", {"v1", "h3", 1});
+  {
+    auto place = table.claim("a/x", 1);
+    REQUIRE(place);
+    CHECK(taken() == "1/2");
+    table.note_there("a/x", upstreams("v1", "h3", 3));
+    place->done();
+  }
+  CHECK(taken() == "1/1");
+  // The number of Services; a lower limit takes nothing away.
+  {
+    auto place = table.claim("b/y", 0);
+    REQUIRE(place);
+    table.note_there("b/y", upstreams("v2", "h", 4));
+    place->done();
+  }
+  CHECK(taken() == "2/1");
+  REQUIRE_FALSE(table.allows("b/z", 0));
+  CHECK(table.allows("b/z", 0).error().message().find("may have 2 Services") != std::string::npos);
+  table.set_limits({1, 0});
+  CHECK(table.allows("b/y", 0));
+  CHECK(taken() == "2/1");
+  table.drop_there("b/y");
+  CHECK(taken() == "1/1");
+  // zood comes back: what was there is counted, whatever the limit.
+  MirrorTable again;
+  again.set_limits({0, 0});
+  again.note_here("a/x", {"v1", "h3", 5});
+  CHECK(again.taken().services == 0);
+  again.note_there("a/x", upstreams("v1", "h3", 3));
+  CHECK(again.taken().node_ports == 5);
+  again.keep_there({});
+  CHECK(again.taken() == MirrorLimits{0, 0});
+}
+
 TEST_CASE("a pod's tokens are the cluster's, in a Secret of the pod's") {
   auto pod =
       json::parse(R"({"metadata":{"name":"p","namespace":"default","uid":"v1"},"spec":{"volumes":[
