@@ -20,8 +20,8 @@ constexpr const char* k_away =
 
 /// For the first look at both sides, without which it is not known what the cluster has: the hook
 /// waits for ten seconds.
-constexpr std::chrono::seconds k_until_known{5};
-constexpr std::chrono::milliseconds k_unknown_pause{100};
+constexpr std::chrono::seconds k_judge_wait{5};
+constexpr std::chrono::milliseconds k_judge_pause{100};
 
 /// Letters of kube-apiserver's made-up names, which spell no words.
 std::string random_letters(std::size_t count) {
@@ -72,8 +72,8 @@ WorkNext ServiceJudge::work(const std::string& number) {
     const auto found = waiting_.find(std::stoull(number));
     if (found == waiting_.end()) return {};
     if (!mirror_.known(kind_) &&
-        std::chrono::steady_clock::now() - found->second.asked < k_until_known)
-      return {k_unknown_pause};
+        std::chrono::steady_clock::now() - found->second.asked < k_judge_wait)
+      return {k_judge_pause};
     question = std::move(found->second);
     waiting_.erase(found);
   }
