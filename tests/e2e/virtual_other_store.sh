@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters
 # timeout: 400
-# The upstream's etcd is swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other store lacks, be it
+# The upstream is away, and then its etcd is swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other store lacks, be it
 # pods, nodes, classes, volumes or Services; nothing of the cluster is made there; and with the first store all goes on.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
@@ -52,16 +52,27 @@ eventually "its claim is upstream" 60 claimed
 before=$(state)
 before_there=$(uids)
 
-# swap DIRECTORY [ARGUMENTS of start]: upstream goes on with that for its store; "" is an empty one.
+# What zood's own credential stands on, so that it is good in the other store, too: the worst case.
+etcd() { curl -sf --max-time 10 "http://127.0.0.1:$(($(<"$up/port") + 10))/v3/kv/$1" -d "$2"; }
+kept=$(for key in /registry/namespaces/zoo-system /registry/serviceaccounts/zoo-system/zood; do
+  etcd range "{\"key\": \"$(printf %s "$key" | base64 -w0)\"}" | jq -ce '.kvs[0] | {key, value}'
+done)
+require "zood's account is known" test "$(wc -l <<<"$kept")" = 2
 version=$(upstream version -o json | jq -r '.serverVersion.gitVersion | ltrimstr("v")')
+check "the upstream goes away" "$ZOO_UPSTREAM" stop --dir "$up"
+eventually "which is told" 120 condition_is t1 Synced "False NotReached"
+expect "nothing of the cluster's goes for that" "$before" "$(state)"
+
+# swap DIRECTORY [ARGUMENTS of start]: upstream goes on with that for its store; "" is an empty one. The one that it had is in etcd.aside.
 swap() {
   "$ZOO_UPSTREAM" stop --dir "$up" && mv "$up/etcd" "$up/etcd.before" || return 1
   [[ -z $1 ]] || mv "$up/$1" "$up/etcd" || return 1
   mv "$up/etcd.before" "$up/etcd.aside"
   "$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 300 --kubernetes "$version" "${@:2}"
 }
-require "upstream has another, empty store" swap ""
+require "it comes back with another, empty store" swap ""
 check "in which everybody may do anything" upstream create clusterrolebinding all --clusterrole=cluster-admin --group=system:authenticated
+while read -r each; do check "and zood is known" etcd put "$each"; done <<<"$kept"
 eventually "which is not what it was" 120 condition_is t1 Synced "False StoreReplaced"
 looked() { grep -qE "$id: $1: .*the upstream is not what it was" "$zood_dir.log"; }
 for node in kwok-1 kwok-2; do eventually "node $node is looked for there" 150 looked "n/$node"; done

@@ -276,6 +276,20 @@ spec:
 YAML
 fenced() { [[ $(upstream get networkpolicy -n "$id1-default" own -o json --ignore-not-found | jq -r '.spec.ingress[0].from[0].namespaceSelector.matchLabels["tenant.kubezoo.io/id"]') == "$id1" ]]; }
 eventually "a NetworkPolicy is upstream, and lets in the cluster's own namespaces alone" 30 fenced
+check "a namespace with a label" in_cluster t1 create -f - <<<'{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team","labels":{"color":"blue","pod-security.kubernetes.io/enforce":"privileged"}}}'
+check "of which something is upstream" in_cluster t1 create service clusterip -n team any --tcp=80
+labels_there() { upstream get namespace "$id1-team" -o json | jq -r '.metadata.labels | "\(.color // "") \(.["pod-security.kubernetes.io/enforce"])"'; }
+label_is() { [[ $(labels_there) == "$1" ]]; }
+eventually "has the label there, by which policies choose it, and the platform's level" 60 label_is "blue baseline"
+check "the label is another one" in_cluster t1 label namespace team --overwrite color=red pod-security.kubernetes.io/enforce=restricted
+eventually "there, too" 60 label_is "red baseline"
+check "the platform has one of its own" upstream label namespace "$id1-team" bill=infra
+check "the cluster has another of that name" in_cluster t1 label namespace team bill=nobody shape=round
+round() { [[ $(upstream get namespace "$id1-team" -o 'jsonpath={.metadata.labels.shape}') == round ]]; }
+eventually "others of its labels come" 60 round
+expect "and the platform's stays" infra "$(upstream get namespace "$id1-team" -o 'jsonpath={.metadata.labels.bill}')"
+check "the label goes" in_cluster t1 label namespace team color-
+eventually "there, too" 60 label_is " baseline"
 check "it goes" in_cluster t1 delete networkpolicy own
 no_policy() { [[ -z $(upstream get networkpolicy -n "$id1-default" own -o name --ignore-not-found) ]]; }
 eventually "upstream, too" 30 no_policy

@@ -151,8 +151,15 @@ check "a policy that admits a namespace by its name" applied t1 "$(policy '[{"na
 eventually "shuts out others" 30 cannot t1 default client
 check "admits that one" reaches t1 team friend
 check "and not the other cluster's of that name" cannot t2 team friend
+check "a namespace is labelled" as t1 label namespace default color=blue
+check "the other cluster's, too" as t2 label namespace team color=blue
+check "one that admits namespaces by that label" applied t1 "$(policy '[{"namespaceSelector": {"matchLabels": {"color": "blue"}}}]')"
+eventually "lets in what it names" 30 reaches t1 default client
+eventually "shuts out what it does not" 30 cannot t1 team friend
+check "and the other cluster's of that label" cannot t2 team friend
 check "one that admits all namespaces" applied t1 "$(policy '[{"namespaceSelector": {}}]')"
-eventually "lets in all of the cluster's" 30 reaches t1 default client
+eventually "lets in all of the cluster's" 30 reaches t1 team friend
+check "of each namespace" reaches t1 default client
 check "and nobody of the other cluster's" cannot t2 team friend
 check "the policy goes" as t1 delete networkpolicy web
 eventually "and all is open again" 30 reaches t2 team friend

@@ -174,10 +174,12 @@ void Mirror::hear(std::size_t kind, const std::string& name_space, std::string_v
   const auto key = name_space + "/" + *own;
   auto& table = sides_[kind].table;
   const auto read = kube::parse_foreign(object);
-  if (gone)
+  if (gone) {
     table.drop_there(key, kube::text_at(read, "/metadata/uid"));
-  else if (!read.is_object() || !table.note_there(key, mirror_there(read)))
+    room_made(kind);
+  } else if (!read.is_object() || !table.note_there(key, mirror_there(read))) {
     return;
+  }
   if (sides_[kind].known) room_.queue.add(room_.id, queue_key(kind, key), Lane::first);
 }
 
@@ -239,6 +241,7 @@ Result<std::optional<json>> Mirror::read_there(const Target& target) {
   if (!object && object.error().code() == Code::not_found) {
     ZOO_TRY_VOID(room_.known_store(*lease, true));
     table.drop_there(target.key);
+    room_made(target.kind);
     return std::nullopt;
   }
   if (!object) return fail(std::move(object).error());
@@ -373,6 +376,7 @@ Result<WorkNext> Mirror::change(const Target& target, const MirrorFacts& facts, 
   if (done) {
     sides_[target.kind].table.note_there(target.key, mirror_there(*done));
     place->done();
+    room_made(target.kind);
     accepted(target, facts);
     return row.goes_up() ? WorkNext{milliseconds(0)} : WorkNext{};
   }
@@ -465,11 +469,19 @@ void Mirror::accepted(const Target& target, const MirrorFacts& facts) {
   room_.changed();
 }
 
+/// Something of a kind of which the cluster may have so many is not upstream any more, or needs
+/// less there.
+void Mirror::room_made(std::size_t kind) {
+  if (mirror_kinds()[kind].ports == nullptr) return;
+  for (const auto& key : sides_[kind].table.refused_keys())
+    room_.queue.add(room_.id, queue_key(kind, key), Lane::then);
+}
+
 void Mirror::set_limits(const MirrorLimits& limits) {
   for (std::size_t kind = 0; kind < sides_.size(); ++kind)
     sides_[kind].table.set_limits(limits);
-  for (std::size_t kind = 0; kind < sides_.size(); ++kind) // some have perhaps waited for more
-    if (mirror_kinds()[kind].ports != nullptr) reread(kind);
+  for (std::size_t kind = 0; kind < sides_.size(); ++kind)
+    room_made(kind);
 }
 
 Result<MirrorClaim> Mirror::claim(std::size_t kind, const std::string& key, const json& object,

@@ -106,6 +106,7 @@ private:
   Result<WorkNext> refuse(const Target& target, const MirrorFacts& facts, const std::string& why,
                           unsigned attempts);
   void accepted(const Target& target, const MirrorFacts& facts);
+  void room_made(std::size_t kind); ///< what is limited may be tried again
   /// What is to be sent upstream. A refusal is Code::invalid or forbidden.
   Result<nlohmann::json> inward(const MirrorKind& kind, const MirrorWish& wish,
                                 nlohmann::json object) const;

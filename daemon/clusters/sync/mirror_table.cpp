@@ -202,6 +202,15 @@ std::size_t MirrorTable::refused() const {
   return refused_;
 }
 
+std::vector<std::string> MirrorTable::refused_keys() const {
+  std::vector<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  if (refused_ == 0) return out;
+  for (const auto& [key, facts] : objects_)
+    if (facts.told != 0) out.push_back(key);
+  return out;
+}
+
 void MirrorTable::tell(MirrorFacts& facts, std::uint64_t told) {
   if (facts.told == 0 && told != 0) ++refused_;
   if (facts.told != 0 && told == 0) --refused_;

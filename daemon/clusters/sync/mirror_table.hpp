@@ -92,6 +92,7 @@ public:
   std::vector<std::string> undone(bool up, std::int64_t now) const;
   std::size_t size() const;
   std::size_t refused() const; ///< of which a refusal was told
+  std::vector<std::string> refused_keys() const;
   bool full() const;           ///< something was left out since begin_here()
 
 private:

@@ -45,10 +45,11 @@ SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWis
         return api;
       }),
       own_store_(wish.own_store), upstream_store_(wish.upstream_store),
-      api_address_(wish.api_address), room_(make_room()), mirror_(room_), tokens_(room_, table_),
+      api_address_(wish.api_address), room_(make_room()), mirror_(room_), labels_(room_), tokens_(room_, table_),
       events_(room_, table_), classes_(room_), judge_(room_, mirror_) {
   set_wish(std::move(wish));
   mirror_.start();
+  labels_.start();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -476,6 +477,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "d/" ? learn_dns()
                       : kind == "m/" ? mirror_.work(rest, work.attempts)
                       : kind == "x/" ? mirror_.patrol(rest)
+                      : kind == "s/" ? labels_.work(rest)
                       : kind == "t/" ? tokens_.work(rest)
                       : kind == "h/" ? Result<Next>(judge_.work(rest))
                       : kind == "e/" ? events_.work()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/clusters/sync/mirror.hpp"
+#include "daemon/clusters/sync/namespace_labels.hpp"
 #include "daemon/clusters/sync/pod_events.hpp"
 #include "daemon/clusters/sync/pod_table.hpp"
 #include "daemon/clusters/sync/queue.hpp"
@@ -198,6 +199,7 @@ private:
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
   const SyncRoom room_;
   Mirror mirror_;
+  NamespaceLabels labels_;
   TokenKeeper tokens_;
   PodEvents events_;
   SharedClasses classes_;

@@ -4,6 +4,7 @@
 // their names where they apply.
 #include "common/kube/json_reads.hpp"
 #include "daemon/clusters/sync/mirror_table.hpp"
+#include "daemon/clusters/sync/namespace_labels.hpp"
 #include "daemon/clusters/sync/own_api.hpp"
 #include "daemon/clusters/sync/pod_dress.hpp"
 #include "daemon/clusters/sync/pod_events.hpp"
@@ -328,6 +329,51 @@ TEST_CASE("a table of objects knows both sides, the later of two, and has an end
   CHECK(table.note_here("a/more", {"v", "h"}) == Noted::other);
 }
 
+TEST_CASE("namespace: labels go down, but those that are the platform's") {
+  const auto space = [](const char* labels, const char* annotation = nullptr) {
+    json out = {{"metadata", {{"name", "n"}, {"uid", "p1"}, {"labels", json::parse(labels)}}}};
+    if (annotation != nullptr) out["metadata"]["annotations"][k_labels_annotation] = annotation;
+    return out;
+  };
+  struct Row {
+    const char* name;
+    json own, there;
+    const char* labels; ///< of the patch; null: nothing is to be done
+    const char* keys;
+  };
+  const Row rows[] = {
+      {"new with labels", space(R"({"team":"blue","kubernetes.io/metadata.name":"n"})"),
+       space(R"({"tenant.kubezoo.io/id":"clu5t3","kubernetes.io/metadata.name":"clu5t3-n"})"),
+       R"({"team":"blue"})", R"(["team"])"},
+      {"new without labels", space(R"({"kubernetes.io/metadata.name":"n"})"), space("{}"), nullptr,
+       nullptr},
+      {"exists", space(R"({"team":"blue"})"), space(R"({"team":"blue"})", R"(["team"])"), nullptr,
+       nullptr},
+      {"changed", space(R"({"team":"red"})"), space(R"({"team":"blue"})", R"(["team"])"),
+       R"({"team":"red"})", R"(["team"])"},
+      {"taken away", space("{}"), space(R"({"team":"blue","own":"x"})", R"(["team"])"),
+       R"({"team":null})", "[]"},
+      {"a level of Pod Security", space(R"({"pod-security.kubernetes.io/enforce":"privileged",
+        "pod-security.kubernetes.io/warn":"restricted"})"),
+       space(R"({"pod-security.kubernetes.io/enforce":"baseline"})"), nullptr, nullptr},
+      {"one that the platform has put there", space(R"({"team":"blue"})"),
+       space(R"({"team":"infra"})"), nullptr, nullptr},
+      {"one of zood's", space(R"({"tenant.kubezoo.io/id":"other1"})"),
+       space(R"({"tenant.kubezoo.io/id":"clu5t3"})"), nullptr, nullptr},
+      {"an annotation that is none", space(R"({"team":"blue"})"), space("{}", "{["),
+       R"({"team":"blue"})", R"(["team"])"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    const auto patch = labels_patch(row.own, row.there);
+    CHECK(patch.is_null() == (row.labels == nullptr));
+    if (row.labels == nullptr || patch.is_null()) continue;
+    CHECK(patch["metadata"]["labels"].dump() == row.labels);
+    CHECK(patch["metadata"]["annotations"][k_labels_annotation] == row.keys);
+    CHECK(patch["metadata"]["uid"] == "p1");
+  }
+}
+
 TEST_CASE("service: nodePorts are counted as upstream gives them out") {
   struct Row {
     const char* name;
@@ -353,7 +399,7 @@ TEST_CASE("service: nodePorts are counted as upstream gives them out") {
     CHECK(kind("services").ports({{"spec", json::parse(row.spec)}}) == row.ports);
   }
   CHECK(kind("services").ports({{"spec", 7}}) == 0);
-  CHECK(kind("configmaps").ports == nullptr);
+  CHECK((kind("configmaps").ports == nullptr));
 }
 
 TEST_CASE("a cluster has no more Services and nodePorts upstream than it may") {
