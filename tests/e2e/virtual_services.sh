@@ -181,7 +181,7 @@ check "the other cluster takes one" in_cluster t2 create service nodeport third 
 check "the first gives one back" in_cluster t1 patch service first --type=json -p '[{"op":"remove","path":"/spec/ports/1"}]'
 check "and another one has it" in_cluster t1 patch service third --type=merge -p '{"spec":{"type":"NodePort"}}'
 check "somebody takes the hook away" in_cluster t1 delete mutatingwebhookconfiguration zoo-services
-check "and makes one more" in_cluster t1 create service nodeport unwanted --tcp=80
+eventually "and makes one more" 30 in_cluster t1 create service nodeport unwanted --tcp=80
 says_why() { in_cluster t1 get events --field-selector "involvedObject.name=$1,reason=NotSynced" -o 'jsonpath={.items[*].message}' | says_line "$2"; }
 eventually "which an event refuses" 60 says_why unwanted 'nodePorts more, and 0 are left'
 expect "upstream has none of it" "" "$(there "$id1" unwanted .metadata.name)"
