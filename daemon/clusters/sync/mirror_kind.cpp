@@ -77,7 +77,8 @@ std::uint32_t service_ports(const json& object) {
   const auto type = kube::text_at(object, "/spec/type");
   if (type != "NodePort" && type != "LoadBalancer") return 0;
   const auto spec = object.value("spec", json::object());
-  const bool all = type == "NodePort" || spec.value("allocateLoadBalancerNodePorts", json()) != false;
+  const bool all =
+      type == "NodePort" || spec.value("allocateLoadBalancerNodePorts", json()) != false;
   std::uint32_t out = 0;
   for (const auto& port : kube::list_at(spec, "/ports"))
     if (all || (port.is_object() && port.value("nodePort", json(0)) != 0)) ++out;

@@ -146,8 +146,8 @@ void MirrorTable::count(MirrorFacts& facts) {
   if (!facts.there) return take(facts, std::nullopt);
   const auto known = facts.here ? facts.here->ports : 0;
   // Upstream is as the cluster has it; or it was there before zood was, and no more is known.
-  const bool same = facts.here && facts.there->owner == facts.here->uid &&
-                    facts.there->hash == facts.here->hash;
+  const bool same =
+      facts.here && facts.there->owner == facts.here->uid && facts.there->hash == facts.here->hash;
   if (same || !facts.taken) take(facts, known);
 }
 

@@ -93,7 +93,7 @@ public:
   std::size_t size() const;
   std::size_t refused() const; ///< of which a refusal was told
   std::vector<std::string> refused_keys() const;
-  bool full() const;           ///< something was left out since begin_here()
+  bool full() const; ///< something was left out since begin_here()
 
 private:
   Result<void> judge(const std::string& key, std::uint32_t ports) const;

@@ -58,8 +58,8 @@ bool ServiceJudge::ask(std::string body, Done done) {
     const std::scoped_lock lock(mutex_);
     if (waiting_.size() >= k_most) return false;
     number = ++next_;
-    waiting_.emplace(
-        number, Question{std::move(body), std::move(done), std::chrono::steady_clock::now()});
+    waiting_.emplace(number,
+                     Question{std::move(body), std::move(done), std::chrono::steady_clock::now()});
   }
   room_.queue.add(room_.id, fmt::format("h/{}", number), Lane::first);
   return true;

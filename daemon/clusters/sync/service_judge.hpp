@@ -26,7 +26,8 @@ public:
   ServiceJudge(const SyncRoom& room, Mirror& mirror);
 
   /// Does not block; work() answers. Without an answer from upstream the Service is let through as
-  /// it is, with a warning; so it is if both sides are not read within some seconds. False: k_most questions wait, and `done` is not called.
+  /// it is, with a warning; so it is if both sides are not read within some seconds. False: k_most
+  /// questions wait, and `done` is not called.
   bool ask(std::string body, Done done);
   /// A key of the queue without "h/". Blocking.
   WorkNext work(const std::string& number);

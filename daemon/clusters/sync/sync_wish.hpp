@@ -40,7 +40,8 @@ struct SyncWish {
     return name == other.name && version == other.version && named == other.named &&
            node_names() == other.node_names() && virtual_nodes == other.virtual_nodes &&
            weight == other.weight && dns == other.dns && share == other.share &&
-           limits == other.limits && server == other.server && advertised == other.advertised && port == other.port;
+           limits == other.limits && server == other.server && advertised == other.advertised &&
+           port == other.port;
   }
   /// The nodes that the cluster is to have.
   std::vector<std::string> all_nodes() const {

@@ -45,8 +45,8 @@ SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWis
         return api;
       }),
       own_store_(wish.own_store), upstream_store_(wish.upstream_store),
-      api_address_(wish.api_address), room_(make_room()), mirror_(room_), labels_(room_), tokens_(room_, table_),
-      events_(room_, table_), classes_(room_), judge_(room_, mirror_) {
+      api_address_(wish.api_address), room_(make_room()), mirror_(room_), labels_(room_),
+      tokens_(room_, table_), events_(room_, table_), classes_(room_), judge_(room_, mirror_) {
   set_wish(std::move(wish));
   mirror_.start();
   labels_.start();

@@ -428,17 +428,20 @@ TEST_CASE("a cluster has no more Services and nodePorts upstream than it may") {
   table.note_here("a/x", {"v1", "h1", 2});
   table.note_there("a/x", upstreams("v1", "h1", 2));
   CHECK(taken() == "1/2");
-  { CHECK(table.claim("b/y", 1)); } // upstream has refused it after all
+  {
+    CHECK(table.claim("b/y", 1));
+  } // upstream has refused it after all
   CHECK(taken() == "1/2");
   CHECK(table.size() == 1);
   // More ports for one that is there.
   const auto more = table.allows("a/x", 4);
   REQUIRE_FALSE(more);
   CHECK(more.error().code() == Code::forbidden);
-  CHECK(more.error().message() ==
-        "it needs 2 nodePorts more, and 1 are left of the 3 that the virtual cluster may have "
-        "(spec.limits.nodePorts of its VirtualCluster): have another Service do without, or ask the "
-        "platform for more");
+  CHECK(
+      more.error().message() ==
+      "it needs 2 nodePorts more, and 1 are left of the 3 that the virtual cluster may have "
+      "(spec.limits.nodePorts of its VirtualCluster): have another Service do without, or ask the "
+      "platform for more");
   // The cluster has one with more that was not asked for: what is upstream counts until it may.
   table.note_here("a/x", {"v1", "h2", 9});
   CHECK(taken() == "1/2");

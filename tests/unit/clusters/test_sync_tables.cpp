@@ -63,12 +63,12 @@ TEST_CASE("TestCheckDWKVEquality") {
       {"exactly matches defaultOpaqueMetaDomain", R"({"kubernetes.io/a":"b"})", "[]",
        R"({"kubernetes.io/b":"c"})", R"({"kubernetes.io/a":"b","kubernetes.io/b":"c"})"},
       {"subdomain matches defaultOpaqueMetaDomain", R"({"foo.kubernetes.io/a":"b"})", "[]",
-       R"({"bar.kubernetes.io/b":"c"})", R"({"bar.kubernetes.io/b":"c","foo.kubernetes.io/a":"b"})"},
+       R"({"bar.kubernetes.io/b":"c"})",
+       R"({"bar.kubernetes.io/b":"c","foo.kubernetes.io/a":"b"})"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
-    const auto wish =
-        wish_of(pod_with(json::object(), {{"annotations", parsed(row.own)}}));
+    const auto wish = wish_of(pod_with(json::object(), {{"annotations", parsed(row.own)}}));
     const auto there = pod_with(json::object(), {{"annotations", parsed(row.super)}});
     auto next = dressed_again(there, wish, row.known)["metadata"]["annotations"];
     for (const char* own : {k_own_namespace, k_own_uid, k_own_account, k_own_node})
@@ -158,8 +158,7 @@ TEST_CASE("TestCheckUWPodStatusEquality") {
                                 {{"conditions", parsed(row.super)}});
     const auto terms = status_terms(here);
     const auto shown = shown_status(there, terms);
-    CHECK((fingerprint(shown) == fingerprint(shown_status(here, terms))) ==
-          (row.shown == nullptr));
+    CHECK((fingerprint(shown) == fingerprint(shown_status(here, terms))) == (row.shown == nullptr));
     // The gate's own condition is not in it: a strategic patch leaves what it does not name.
     if (row.shown != nullptr) CHECK(shown["conditions"] == parsed(row.shown));
   }
@@ -188,9 +187,8 @@ TEST_CASE("TestCheckDWPodConditionEquality") {
     CAPTURE(row.name);
     const auto wish = wish_of(pod_with({{"readinessGates", parsed(row.gates)}}, json::object(),
                                        {{"conditions", parsed(row.own)}}));
-    const auto next =
-        other_gates(pod_with(json::object(), json::object(), {{"conditions", parsed(row.super)}}),
-                    wish);
+    const auto next = other_gates(
+        pod_with(json::object(), json::object(), {{"conditions", parsed(row.super)}}), wish);
     json types = json::array();
     for (const auto& each : next)
       types.push_back(each["type"]);
@@ -242,14 +240,15 @@ TEST_CASE("Test_mutateDownwardAPIField") {
       {"env with metadata.labels", "metadata.labels['label1']", "metadata.labels['label1']"},
   };
   const auto env_of = [](json variable) {
-    const auto wish = wish_of(pod_with(
-        {{"containers", json::array({{{"name", "c"}, {"env", json::array({std::move(variable)})}}})}}));
+    const auto wish = wish_of(
+        pod_with({{"containers",
+                   json::array({{{"name", "c"}, {"env", json::array({std::move(variable)})}}})}}));
     return wish.pod["spec"]["containers"][0]["env"][0];
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
-    const auto env = env_of(
-        {{"name", "env_name"}, {"valueFrom", {{"fieldRef", {{"fieldPath", row.path}}}}}});
+    const auto env =
+        env_of({{"name", "env_name"}, {"valueFrom", {{"fieldRef", {{"fieldPath", row.path}}}}}});
     CHECK(env["valueFrom"]["fieldRef"]["fieldPath"] == row.next);
   }
   const json plain = {{"name", "env_name"}, {"value", "env_value"}};
