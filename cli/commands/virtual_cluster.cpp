@@ -56,7 +56,7 @@ struct ClusterCreate final : Command {
   std::string name, space = "default", cpu, memory, version, sleep, dns, format;
   std::vector<std::string> nodes, resources, sans;
   unsigned virtual_nodes = 0, weight = 0;
-  bool exclusive = false, dry_run = false;
+  bool exclusive = false, disruption_budgets = false, dry_run = false;
   LimitOptions limits;
   WaitOptions wait{true, "2m"};
 
@@ -78,6 +78,8 @@ struct ClusterCreate final : Command {
                    "Of its turns where many clusters want something of the upstream; 100 is usual")
         ->type_name("NUMBER");
     limits.define(app);
+    app.add_flag("--disruption-budgets", disruption_budgets,
+                 "Drains of the upstream's nodes heed its PodDisruptionBudgets");
     add_choice(app, "--dns", dns, "coredns|none", "Whether zood runs CoreDNS in it: it does");
     app.add_option("--kubernetes", version,
                    "The version of Kubernetes; without it the newest that zood has")
@@ -113,6 +115,7 @@ struct ClusterCreate final : Command {
     if (exclusive) spec["exclusive"] = true;
     if (weight != 0) spec["weight"] = weight;
     limits.put(spec);
+    if (disruption_budgets) spec["sync"]["podDisruptionBudgets"] = true;
     if (!dns.empty()) spec["dns"] = dns;
     if (!version.empty()) spec["version"] = version;
     if (!sleep.empty()) spec["sleep"]["after"] = sleep;

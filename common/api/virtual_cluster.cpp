@@ -113,10 +113,11 @@ Result<unsigned> number(const json& object, const char* key, unsigned usual, uns
   return value->get<unsigned>();
 }
 
-Result<bool> flag(const json& object, const char* key) {
+/// `of`: the field that the object is.
+Result<bool> flag(const json& object, const char* key, std::string_view of = "spec") {
   const auto* value = at(object, key);
   if (value == nullptr) return false;
-  if (!value->is_boolean()) return fail(Code::invalid, "spec.{} must be true or false", key);
+  if (!value->is_boolean()) return fail(Code::invalid, "{}.{} must be true or false", of, key);
   return value->get<bool>();
 }
 
@@ -154,6 +155,10 @@ Result<void> read_manner(ClusterSpec& out, const json& spec) {
   if (!dns.empty() && dns != "coredns" && dns != "none")
     return fail(Code::invalid, "spec.dns must be coredns or none, not '{}'", dns);
   out.dns = dns != "none";
+  if (const auto* sync = at(spec, "sync")) {
+    if (!sync->is_object()) return fail(Code::invalid, "spec.sync must be an object");
+    ZOO_TRY(out.disruption_budgets, flag(*sync, "podDisruptionBudgets", "spec.sync"));
+  }
   return {};
 }
 

@@ -43,7 +43,8 @@ struct ClusterSpec {
   bool dns = true;        ///< zood runs CoreDNS in it
   /// What it may have upstream of what all share; nothing: zood's choice.
   std::optional<unsigned> services, node_ports;
-  std::string version; ///< of Kubernetes, without a "v"; "": zood's choice
+  bool disruption_budgets = false; ///< its PodDisruptionBudgets are upstream, too
+  std::string version;             ///< of Kubernetes, without a "v"; "": zood's choice
   bool paused = false;
   std::chrono::milliseconds sleep_after{0}; ///< 0: never
   std::vector<std::string> extra_sans;      ///< names and addresses, spec.externalIP among them

@@ -64,6 +64,11 @@ Field spec() {
              "zood.yaml."},
             {"nodePorts", Type::number,
              "nodePorts of these together. Default: clusters.node_port_limit."}}},
+          {"sync",
+           Type::object,
+           "Kinds of its objects that are upstream if this says so.",
+           {{"podDisruptionBudgets", Type::flag,
+             "While true, drains of the upstream's nodes heed its PodDisruptionBudgets."}}},
           {"version", Type::text,
            "The version of Kubernetes. Default: clusters.version of zood.yaml, else the newest "
            "that zood has."},

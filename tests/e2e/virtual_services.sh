@@ -294,6 +294,33 @@ check "it goes" in_cluster t1 delete networkpolicy own
 no_policy() { [[ -z $(upstream get networkpolicy -n "$id1-default" own -o name --ignore-not-found) ]]; }
 eventually "upstream, too" 30 no_policy
 
+# ---- PodDisruptionBudgets -----------------------------------------------------------------------------------------------------
+
+check "a Deployment in the other cluster" in_cluster t2 create deployment web --image=registry.example/nginx:1 --replicas=2
+check "runs" in_cluster t2 wait --for=condition=Available deployment/web --timeout=90s
+in_cluster t2 apply -f - >/dev/null <<'YAML'
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}
+YAML
+budgets_are() { [[ $(upstream get pdb -n "$id2-default" -o name) == "$1" ]]; }
+check "another Service of it" in_cluster t2 create service clusterip after --tcp=80
+eventually "is upstream" 30 test -n "$(there "$id2" after .metadata.name)"
+expect "its budget is not" "" "$(upstream get pdb -n "$id2-default" -o name)"
+set_budgets() { "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" patch virtualcluster t2 --type merge -p "{\"spec\":{\"sync\":{\"podDisruptionBudgets\":$1}}}"; }
+check "the platform wants it" set_budgets true
+eventually "then it is upstream" 60 budgets_are poddisruptionbudget.policy/web
+held() { upstream get pdb -n "$id2-default" web -o json | jq -e '.status.currentHealthy == 2' >/dev/null; }
+eventually "where its pods are counted" 60 held
+one=$(upstream get pods -n "$id2-default" -l app=web -o 'jsonpath={.items[0].metadata.name}')
+evict() { upstream create --raw "/api/v1/namespaces/$id2-default/pods/$1/eviction" -f - <<<"{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"$1\",\"namespace\":\"$id2-default\"}}"; }
+check_fails "and a drain heeds it" 'disruption budget' evict "$one"
+eventually "all is in step" 60 condition_is t2 Synced "True Synced"
+check "the platform does not want it any more" set_budgets false
+eventually "then it goes there" 60 budgets_are ""
+expect "and stays in the cluster" poddisruptionbudget.policy/web "$(in_cluster t2 get pdb -o name)"
+
 # ---- the end --------------------------------------------------------------------------------------------------------------------
 
 expect_match "metrics count them" "zood_virtual_cluster_objects\{id=\"$id1\",resource=\"services\"\} [1-9]" "$(curl -s --unix-socket "$zood_dir/zood.sock" http://zood/metrics)"

@@ -75,7 +75,7 @@ expect "a pod asks its own API server with its token" "$(as t1 get pods -o json 
 expect "where it is a ServiceAccount of the cluster's" system:serviceaccount:default:default "$(inside t1 client probe whoami)"
 expect "which is not told of other namespaces" Forbidden "$(asks /api/v1/namespaces/kube-system/secrets | jq -r .reason)"
 expect "kubectl in it does the same" pod/client "$(inside t1 client kubectl get pods -l app=client -o name)"
-expect "and by the Service's name" pod/client "$(inside t1 client kubectl --server https://kubernetes.default.svc get pods -l app=client -o name)"
+expect "and by the Service's name" 200 "$(inside t1 client sh -c "curl -s -o /dev/null -w '%{http_code}' --max-time 10 --cacert $folder/ca.crt -H \"Authorization: Bearer \$(cat $folder/token)\" https://kubernetes.default.svc/api/v1/namespaces/default/pods")"
 expect_no_match "nothing in the pod names the upstream's namespace" "$id" "$(inside t1 client sh -c "env; cat $folder/namespace /etc/resolv.conf /etc/hosts")"
 
 # ---- logs, exec, cp, port-forward ----------------------------------------------------------------------------------------

@@ -37,7 +37,13 @@ std::string key_of_object(const json& object) {
 
 } // namespace
 
-Mirror::Mirror(const SyncRoom& room) : room_(room), sides_(mirror_kinds().size()) {}
+Mirror::Mirror(const SyncRoom& room, const MirrorOptions& options)
+    : room_(room), sides_(mirror_kinds().size()) {
+  for (std::size_t kind = 0; kind < sides_.size(); ++kind) {
+    sides_[kind].on = is_on(mirror_kinds()[kind], options);
+    sides_[kind].known = !sides_[kind].on; // there is nothing to be known
+  }
+}
 
 Mirror::~Mirror() {
   for (auto& side : sides_)
@@ -48,8 +54,12 @@ Mirror::~Mirror() {
 }
 
 void Mirror::start() {
-  for (std::size_t kind = 0; kind < sides_.size(); ++kind)
-    if (!mirror_kinds()[kind].referenced) start(kind);
+  for (std::size_t kind = 0; kind < sides_.size(); ++kind) {
+    if (!sides_[kind].on)
+      room_.queue.add(room_.id, fmt::format("x/{}", kind), Lane::then); // what there was goes
+    else if (!mirror_kinds()[kind].referenced)
+      start(kind);
+  }
 }
 
 void Mirror::pods_noted() {
@@ -170,7 +180,7 @@ void Mirror::drop_pod(const std::string& pod) {
 void Mirror::hear(std::size_t kind, const std::string& name_space, std::string_view name,
                   std::string_view object, bool gone) {
   const auto own = name_here(mirror_kinds()[kind], name);
-  if (!own) return;
+  if (!own || !sides_[kind].on) return;
   const auto key = name_space + "/" + *own;
   auto& table = sides_[kind].table;
   const auto read = kube::parse_foreign(object);
@@ -184,30 +194,41 @@ void Mirror::hear(std::size_t kind, const std::string& name_space, std::string_v
 }
 
 void Mirror::reread(std::size_t kind) {
+  if (!sides_[kind].on) return;
   room_.queue.add(room_.id, fmt::format("x/{}", kind), Lane::first);
 }
 
-/// Everything that upstream has of the cluster, of one kind, is compared with what is known.
-Result<WorkNext> Mirror::patrol(const std::string& rest) {
-  const auto kind = static_cast<std::size_t>(std::stoul(rest));
-  const auto& row = mirror_kinds()[kind];
-  auto& side = sides_[kind];
-  if (!side.listed) return WorkNext{k_until_known};
-  const auto lease = room_.upstream.take();
-  ZOO_TRY_VOID(room_.known_store(*lease, true));
+/// Calls `each` with all that upstream has of the cluster, of one kind.
+Result<void>
+Mirror::range_there(std::size_t kind, upstream::ControlApi& api,
+                    const std::function<void(const std::string&, const json&)>& each) const {
   constexpr std::size_t k_page = 500;
-  std::unordered_set<std::string> seen;
-  ZOO_TRY_VOID(tenants::range_objects(
-      *lease, row.collection(), room_.id + "-", k_page, 0, true, {}, [&](const json& item) {
+  const auto& row = mirror_kinds()[kind];
+  return tenants::range_objects(
+      api, row.collection(), room_.id + "-", k_page, 0, true, {}, [&](const json& item) {
         const auto space = cluster_namespace(room_.id, kube::text_at(item, "/metadata/namespace"));
         const auto name = name_here(row, kube::text_at(item, "/metadata/name"));
         const auto labels = kube::texts_at(item, "/metadata/labels");
         const auto label = labels.find(k_id_label);
-        if (!space || !name || label == labels.end() || label->second != room_.id) return;
-        const auto key = *space + "/" + *name;
-        seen.insert(key);
-        side.table.note_there(key, mirror_there(item));
-      }));
+        if (space && name && label != labels.end() && label->second == room_.id)
+          each(*space + "/" + *name, item);
+      });
+}
+
+/// It is compared with what is known.
+Result<WorkNext> Mirror::patrol(const std::string& rest) {
+  const auto kind = static_cast<std::size_t>(std::stoul(rest));
+  const auto& row = mirror_kinds()[kind];
+  auto& side = sides_[kind];
+  if (!side.on) return clear(kind);
+  if (!side.listed) return WorkNext{k_until_known};
+  const auto lease = room_.upstream.take();
+  ZOO_TRY_VOID(room_.known_store(*lease, true));
+  std::unordered_set<std::string> seen;
+  ZOO_TRY_VOID(range_there(kind, *lease, [&](const std::string& key, const json& item) {
+    seen.insert(key);
+    side.table.note_there(key, mirror_there(item));
+  }));
   side.table.keep_there(seen);
   side.known = true;
   const auto undone = side.table.undone(row.goes_up(), kube::unix_now());
@@ -217,6 +238,23 @@ Result<WorkNext> Mirror::patrol(const std::string& rest) {
              row.resource, undone.size());
   room_.changed();
   return WorkNext{reconcile::jittered(room_.patrol)};
+}
+
+/// What was there while the cluster had this kind upstream goes, and nothing comes.
+Result<WorkNext> Mirror::clear(std::size_t kind) {
+  std::vector<std::pair<std::string, MirrorThere>> left;
+  {
+    const auto lease = room_.upstream.take();
+    ZOO_TRY_VOID(room_.known_store(*lease, true));
+    ZOO_TRY_VOID(range_there(kind, *lease, [&](const std::string& key, const json& item) {
+      if (auto there = mirror_there(item); !there.owner.empty())
+        left.emplace_back(key, std::move(there));
+    }));
+  }
+  const auto lease = room_.as_tenant.take();
+  for (const auto& [key, there] : left)
+    ZOO_TRY_VOID(remove_of(*lease, path_there(mirror_kinds()[kind], ObjectName(key)), there.uid));
+  return WorkNext{};
 }
 
 Result<std::optional<json>> Mirror::read_here(const Target& target) {

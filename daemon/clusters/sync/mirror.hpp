@@ -24,7 +24,7 @@ namespace zoo::clusters::sync {
 /// once more.
 class Mirror {
 public:
-  explicit Mirror(const SyncRoom& room);
+  Mirror(const SyncRoom& room, const MirrorOptions& options);
   ~Mirror(); ///< ends the threads; nobody may be in work()
   Mirror(const Mirror&) = delete;
 
@@ -76,7 +76,8 @@ public:
   std::string trouble() const;
 
 private:
-  struct Side { ///< of one kind
+  struct Side {     ///< of one kind
+    bool on = true; ///< else upstream has none of it, and the cluster's are not heard
     MirrorTable table;
     std::atomic<bool> listed = false, known = false;
     std::string trouble; ///< under mutex_
@@ -102,6 +103,10 @@ private:
   Result<WorkNext> change(const Target& target, const MirrorFacts& facts, unsigned attempts);
   Result<WorkNext> replace(const Target& target, const MirrorFacts& facts);
   Result<WorkNext> remove(const Target& target, const MirrorFacts& facts);
+  Result<WorkNext> clear(std::size_t kind);
+  Result<void> range_there(std::size_t kind, upstream::ControlApi& api,
+                           const std::function<void(const std::string& key,
+                                                    const nlohmann::json& metadata)>& each) const;
   Result<WorkNext> show(const Target& target, const MirrorFacts& facts);
   Result<WorkNext> refuse(const Target& target, const MirrorFacts& facts, const std::string& why,
                           unsigned attempts);

@@ -144,6 +144,10 @@ const std::vector<MirrorKind>& rows() {
     claims.shown = shown_claim;
     claims.shown_status = shown_claim_status;
     out.push_back(std::move(claims));
+    MirrorKind budgets{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
+    budgets.members = {"spec"};
+    budgets.optional = true;
+    out.push_back(std::move(budgets));
     return out;
   }();
   return all;
@@ -163,6 +167,10 @@ std::string MirrorKind::path(std::string_view name_space, std::string_view name)
 }
 
 std::span<const MirrorKind> mirror_kinds() { return rows(); }
+
+bool is_on(const MirrorKind& kind, const MirrorOptions& options) {
+  return !kind.optional || (kind.resource == "poddisruptionbudgets" && options.disruption_budgets);
+}
 
 int mirror_kind_of(std::string_view resource) {
   const auto& all = rows();

@@ -53,6 +53,8 @@ struct MirrorKind {
   /// How many nodePorts it takes of those that the cluster may have (MirrorLimits). Null: as many
   /// objects of this kind as there is room for may be upstream.
   std::uint32_t (*ports)(const nlohmann::json& object) = nullptr;
+  /// It is upstream for those clusters alone whose spec says so (MirrorOptions).
+  bool optional = false;
 
   bool goes_up() const { return shown != nullptr || shown_status != nullptr; }
   std::string collection(std::string_view name_space = {}) const; ///< path of its objects
@@ -66,10 +68,19 @@ struct MirrorLimits {
   bool operator==(const MirrorLimits&) const = default;
 };
 
+/// Which optional kinds of one cluster are upstream.
+struct MirrorOptions {
+  bool disruption_budgets = false;
+  bool operator==(const MirrorOptions&) const = default;
+};
+
 /// All rows; the index is the number of a kind.
 std::span<const MirrorKind> mirror_kinds();
 /// -1: there is no such row.
 int mirror_kind_of(std::string_view resource);
+
+/// Are objects of this kind upstream?
+bool is_on(const MirrorKind& kind, const MirrorOptions& options);
 
 /// The name upstream of an object of the cluster. The same but for ConfigMaps that upstream, or
 /// zood, keeps in each namespace, and names of Secrets with tokens: what the cluster calls so has

@@ -27,6 +27,7 @@ struct SyncWish {
   bool dns = false;           ///< Service kube-system/kube-dns is there, or comes: pods wait
   Capacity share;             ///< empty: it has none
   MirrorLimits limits;        ///< of Services and nodePorts
+  MirrorOptions options;      ///< fixed while it is followed: another one is followed anew
   std::string server;         ///< of its API server
   std::string advertised;     ///< the host at which clients find zood
   std::uint16_t port = 0;     ///< and the cluster's own port there

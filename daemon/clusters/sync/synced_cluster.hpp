@@ -63,6 +63,7 @@ public:
   SyncedCluster(const SyncedCluster&) = delete;
 
   const std::string& id() const { return id_; }
+  const MirrorOptions& options() const { return options_; }
   void set_wish(SyncWish wish); ///< any thread
   SyncState state() const;      ///< any thread
   std::size_t pods() const { return table_.size(); }
@@ -178,6 +179,7 @@ private:
   const SyncerParts& parts_;
   FairQueue& queue_;
   const std::string id_;
+  const MirrorOptions options_;
   std::stop_source stop_;
   PodTable table_;
   upstream::Connections own_, upstream_, as_tenant_;

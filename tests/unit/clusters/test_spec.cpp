@@ -79,6 +79,12 @@ TEST_CASE("what a cluster may have of what all share") {
   REQUIRE(spec);
   CHECK(spec->services == 20U);
   CHECK(spec->node_ports == 0U);
+  CHECK_FALSE(usual->disruption_budgets);
+  const auto budgets = api::cluster_spec({{"spec", {{"sync", {{"podDisruptionBudgets", true}}}}}});
+  REQUIRE(budgets);
+  CHECK(budgets->disruption_budgets);
+  CHECK(refusal({{"sync", {{"podDisruptionBudgets", 1}}}}) ==
+        "spec.sync.podDisruptionBudgets must be true or false");
   CHECK(refusal({{"limits", 7}}) == "spec.limits must be an object");
   CHECK(refusal({{"limits", {{"services", -1}}}}) ==
         "spec.limits.services must be a number of 0 to 10000");

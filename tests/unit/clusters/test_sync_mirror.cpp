@@ -329,6 +329,22 @@ TEST_CASE("a table of objects knows both sides, the later of two, and has an end
   CHECK(table.note_here("a/more", {"v", "h"}) == Noted::other);
 }
 
+TEST_CASE("kinds that are upstream if a cluster says so") {
+  CHECK(is_on(kind("services"), {}));
+  CHECK_FALSE(is_on(kind("poddisruptionbudgets"), {}));
+  CHECK(is_on(kind("poddisruptionbudgets"), {.disruption_budgets = true}));
+  const auto wish =
+      wish_of("poddisruptionbudgets",
+              object_of(R"({"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"web"}}},
+                                          "status":{"currentHealthy":3}})"));
+  CHECK(wish.object["apiVersion"] == "policy/v1");
+  CHECK(wish.object["spec"]["minAvailable"] == 1);
+  CHECK_FALSE(wish.object.contains("status"));
+  const auto there = object_in(mapping(), "policy", "PodDisruptionBudget", wish.object);
+  REQUIRE(there);
+  CHECK((*there)["metadata"]["namespace"] == "clu5t3-default");
+}
+
 TEST_CASE("namespace: labels go down, but those that are the platform's") {
   const auto space = [](const char* labels, const char* annotation = nullptr) {
     json out = {{"metadata", {{"name", "n"}, {"uid", "p1"}, {"labels", json::parse(labels)}}}};
