@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters
-# timeout: 400
-# The upstream is away, and then its etcd is swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other store lacks, be it
-# pods, nodes, classes, volumes or Services; nothing of the cluster is made there; and with the first store all goes on.
+# timeout: 600
+# The upstream is away, and then its etcd is swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other
+# store lacks, be it pods, nodes, classes, volumes or Services; a cluster that is ordered in the first store stays; nothing of the cluster
+# is made in the other one; and with the first store all goes on.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 2
 at_end() { end_clusters; }
+zoo_clusters_crd=true
 start_clusters 'shared: {storage_classes: ["fast"]}'
 
 require "a cluster with two nodes" ctl cluster create t1 --node kwok-1 --node kwok-2 --dns none
@@ -52,6 +54,11 @@ eventually "its claim is upstream" 60 claimed
 before=$(state)
 before_there=$(uids)
 
+order() { upstream apply -f - <<<'{"apiVersion":"kosmos.io/v1alpha1","kind":"VirtualCluster","metadata":{"name":"t2"}}'; }
+eventually "another cluster is ordered upstream" 60 order
+eventually "and comes up" 120 phase_is t2 Initialized
+ordered=$(cluster_id t2)
+
 # What zood's own credential stands on, so that it is good in the other store, too: the worst case.
 etcd() { curl -sf --max-time 10 "http://127.0.0.1:$(($(<"$up/port") + 10))/v3/kv/$1" -d "$2"; }
 kept=$(for key in /registry/namespaces/zoo-system /registry/serviceaccounts/zoo-system/zood; do
@@ -85,6 +92,9 @@ late=$(state | grep 'Service default/late ')
 expect "everything of the cluster's is there" "$before" "$(state | grep -vxF -- "$late")"
 expect "its nodes are ready" "True True" "$(in_cluster t1 get nodes -o json | jq -r '[.items[].status.conditions[] | select(.type == "Ready") | .status] | join(" ")')"
 expect "its pods, too" "True True" "$(in_cluster t1 get pods -o json | jq -r '[.items[].status.conditions[] | select(.type == "Ready") | .status] | join(" ")')"
+kept_order() { grep -q "upstream's order default/t2: .*the virtual cluster stays" "$zood_dir.log"; }
+eventually "an order that is not there is not taken for gone" 120 kept_order
+expect "the cluster stays" "$ordered Initialized" "$(cluster_id t2) $(field t2 .status.phase)"
 expect "nothing of it is in the other store" "" "$(upstream get namespaces -o name | grep -F "$id-")"
 
 require "the first store is back" swap etcd.aside --nodes 2
@@ -93,4 +103,7 @@ expect "the pods upstream are those that were there" "$before_there" "$(uids)"
 expect "and all of the cluster's" "$before" "$(state | grep -vxF -- "$late")"
 follows() { [[ $(upstream get configmap -n "$id-default" settings -o 'jsonpath={.data.color}') == green && -n $(upstream get service -n "$id-default" late -o name) ]]; }
 eventually "what changed meanwhile is upstream" 60 follows
-check "the cluster goes" ctl cluster delete t1 --timeout 120s
+check "its order goes, where it is" upstream delete virtualcluster t2 --timeout=120s
+gone_here() { ! ctl cluster get t2 2>/dev/null; }
+eventually "and with it the cluster" 60 gone_here
+check "the other one goes" ctl cluster delete t1 --timeout 120s

@@ -237,9 +237,7 @@ void SyncedCluster::set_trouble(std::string reason, std::string message) {
 /// Is this the store that it was? A kube-system of another UID is another cluster's, or one that
 /// lost its data: what is not in it is not gone.
 Result<void> SyncedCluster::known_store(upstream::ControlApi& api, bool upstreams) {
-  ZOO_TRY(const auto space, api.get("/api/v1/namespaces/kube-system"));
-  const auto uid = kube::text_at(space, "/metadata/uid");
-  if (uid.empty()) return fail(Code::unavailable, "namespace kube-system has no UID");
+  ZOO_TRY(const auto uid, store_uid(api));
   bool learned = false;
   {
     const std::scoped_lock lock(mutex_);
