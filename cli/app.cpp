@@ -225,6 +225,8 @@ std::vector<CommandEntry> all_commands() {
   add("cluster", "kubectl", "Run kubectl in a virtual cluster", make_cluster_kubectl());
   add("cluster", "pause", "Stop the control planes of virtual clusters", make_cluster_pause());
   add("cluster", "resume", "Start them again", make_cluster_resume());
+  add("cluster", "limit", "Change how many Services and nodePorts virtual clusters may have",
+      make_cluster_limit());
   add("cluster", "certs", "Show the certificates of a virtual cluster, or make them anew",
       make_cluster_certs());
   add("cluster", "logs", "Print the log of a component of a virtual cluster", make_cluster_logs());

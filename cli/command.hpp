@@ -93,6 +93,7 @@ std::unique_ptr<Command> make_cluster_describe();
 std::unique_ptr<Command> make_cluster_delete();
 std::unique_ptr<Command> make_cluster_pause();
 std::unique_ptr<Command> make_cluster_resume();
+std::unique_ptr<Command> make_cluster_limit();
 std::unique_ptr<Command> make_cluster_certs();
 std::unique_ptr<Command> make_cluster_logs();
 std::unique_ptr<Command> make_cluster_connect();

@@ -351,11 +351,15 @@ void describe_cluster(Context& context, const json& cluster) {
     cluster_line(context, "Server name", name);
   cluster_line(context, "Direct server", text_at(cluster, "/status/directServer"));
   cluster_line(context, "Nodes", nodes_text(cluster));
-  std::vector<std::string> share;
-  if (const auto spec = api::cluster_spec(cluster))
+  std::vector<std::string> share, limits;
+  if (const auto spec = api::cluster_spec(cluster)) {
     for (const auto& [name, quantity] : spec->resources)
       share.push_back(fmt::format("{}={}", name, quantity.text()));
+    if (spec->services) limits.push_back(fmt::format("services={}", *spec->services));
+    if (spec->node_ports) limits.push_back(fmt::format("nodePorts={}", *spec->node_ports));
+  }
   cluster_line(context, "Share", fmt::format("{}", fmt::join(share, " ")));
+  if (!limits.empty()) cluster_line(context, "Limits", fmt::format("{}", fmt::join(limits, " ")));
   if (const auto after = text_at(cluster, "/spec/sleep/after"); !after.empty())
     cluster_line(context, "Sleeps after", after);
   cluster_line(context, "Age", age_of(context, text_at(cluster, "/metadata/creationTimestamp")));

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace zoo::cli {
@@ -19,11 +20,28 @@ namespace {
 using nlohmann::json;
 namespace phases = api::cluster_phase;
 
+/// --services and --node-ports: what it may have of what all clusters share.
+struct LimitOptions {
+  std::optional<unsigned> services, node_ports;
+
+  void define(CLI::App& app) {
+    app.add_option("--services", services, "How many Services it may have")->type_name("NUMBER");
+    app.add_option("--node-ports", node_ports, "How many nodePorts these may have together")
+        ->type_name("NUMBER");
+  }
+  bool given() const { return services || node_ports; }
+  void put(json& spec) const {
+    if (services) spec["limits"]["services"] = *services;
+    if (node_ports) spec["limits"]["nodePorts"] = *node_ports;
+  }
+};
+
 struct ClusterCreate final : Command {
   std::string name, space = "default", cpu, memory, version, sleep, dns, format;
   std::vector<std::string> nodes, resources, sans;
   unsigned virtual_nodes = 0, weight = 0;
-  bool exclusive = false, dry_run = false;
+  bool exclusive = false, disruption_budgets = false, dry_run = false;
+  LimitOptions limits;
   WaitOptions wait{true, "2m"};
 
   void define(CLI::App& app) override {
@@ -43,6 +61,9 @@ struct ClusterCreate final : Command {
     app.add_option("--weight", weight,
                    "Of its turns where many clusters want something of the upstream; 100 is usual")
         ->type_name("NUMBER");
+    limits.define(app);
+    app.add_flag("--disruption-budgets", disruption_budgets,
+                 "Drains of the upstream's nodes heed its PodDisruptionBudgets");
     add_choice(app, "--dns", dns, "coredns|none", "Whether zood runs CoreDNS in it: it does");
     app.add_option("--kubernetes", version,
                    "The version of Kubernetes; without it the newest that zood has")
@@ -77,6 +98,8 @@ struct ClusterCreate final : Command {
     if (virtual_nodes != 0) spec["virtualNodes"] = virtual_nodes;
     if (exclusive) spec["exclusive"] = true;
     if (weight != 0) spec["weight"] = weight;
+    limits.put(spec);
+    if (disruption_budgets) spec["sync"]["podDisruptionBudgets"] = true;
     if (!dns.empty()) spec["dns"] = dns;
     if (!version.empty()) spec["version"] = version;
     if (!sleep.empty()) spec["sleep"]["after"] = sleep;
@@ -247,6 +270,35 @@ struct ClusterPause final : Command {
   }
 };
 
+struct ClusterLimit final : Command {
+  std::vector<std::string> names;
+  std::string space = "default", format;
+  LimitOptions limits;
+  bool dry_run = false;
+
+  void define(CLI::App& app) override {
+    add_names(app, names);
+    add_space(app, space);
+    limits.define(app);
+    add_dry_run(app, dry_run);
+    add_format_option(app, format, k_object_formats);
+    add_examples(app, "  zooctl cluster limit tenant1-cluster --services 200 --node-ports 10");
+  }
+
+  Result<int> run(Context& context) override {
+    if (!limits.given())
+      return fail(Code::usage, "say what it may have: --services NUMBER, --node-ports NUMBER");
+    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
+    json spec = json::object();
+    limits.put(spec);
+    return for_all<std::string>(context, names, [&](const std::string& name) -> Result<void> {
+      ZOO_TRY(const auto cluster, clusters.patch(name, {{"spec", spec}}, dry_run));
+      print_cluster_result(context, cluster, "limited", dry_run, format_of(format));
+      return {};
+    });
+  }
+};
+
 } // namespace
 
 std::unique_ptr<Command> make_cluster_create() { return std::make_unique<ClusterCreate>(); }
@@ -256,5 +308,6 @@ std::unique_ptr<Command> make_cluster_describe() { return std::make_unique<Clust
 std::unique_ptr<Command> make_cluster_delete() { return std::make_unique<ClusterDelete>(); }
 std::unique_ptr<Command> make_cluster_pause() { return std::make_unique<ClusterPause>(true); }
 std::unique_ptr<Command> make_cluster_resume() { return std::make_unique<ClusterPause>(false); }
+std::unique_ptr<Command> make_cluster_limit() { return std::make_unique<ClusterLimit>(); }
 
 } // namespace zoo::cli

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr std::size_t k_most_nodes = 10'000;
 constexpr std::size_t k_most_sans = 64;
-constexpr unsigned k_most_virtual_nodes = 100, k_most_weight = 10'000;
+constexpr unsigned k_most_virtual_nodes = 100, k_most_weight = 10'000, k_most_limit = 10'000;
 
 const json* at(const json& object, const char* key) {
   if (!object.is_object()) return nullptr;
@@ -113,11 +113,31 @@ Result<unsigned> number(const json& object, const char* key, unsigned usual, uns
   return value->get<unsigned>();
 }
 
-Result<bool> flag(const json& object, const char* key) {
+/// `of`: the field that the object is.
+Result<bool> flag(const json& object, const char* key, std::string_view of = "spec") {
   const auto* value = at(object, key);
   if (value == nullptr) return false;
-  if (!value->is_boolean()) return fail(Code::invalid, "spec.{} must be true or false", key);
+  if (!value->is_boolean()) return fail(Code::invalid, "{}.{} must be true or false", of, key);
   return value->get<bool>();
+}
+
+/// What it may have of what all clusters share.
+Result<void> read_limits(ClusterSpec& out, const json& spec) {
+  const auto* limits = at(spec, "limits");
+  if (limits == nullptr) return {};
+  if (!limits->is_object()) return fail(Code::invalid, "spec.limits must be an object");
+  const auto count = [&](const char* key, std::optional<unsigned>& into) -> Result<void> {
+    const auto* value = at(*limits, key);
+    if (value == nullptr) return {};
+    const bool good = value->is_number_integer() && value->get<std::int64_t>() >= 0 &&
+                      value->get<std::int64_t>() <= k_most_limit;
+    if (!good)
+      return fail(Code::invalid, "spec.limits.{} must be a number of 0 to {}", key, k_most_limit);
+    into = value->get<unsigned>();
+    return {};
+  };
+  ZOO_TRY_VOID(count("services", out.services));
+  return count("nodePorts", out.node_ports);
 }
 
 /// How it has what it has of the upstream.
@@ -135,6 +155,10 @@ Result<void> read_manner(ClusterSpec& out, const json& spec) {
   if (!dns.empty() && dns != "coredns" && dns != "none")
     return fail(Code::invalid, "spec.dns must be coredns or none, not '{}'", dns);
   out.dns = dns != "none";
+  if (const auto* sync = at(spec, "sync")) {
+    if (!sync->is_object()) return fail(Code::invalid, "spec.sync must be an object");
+    ZOO_TRY(out.disruption_budgets, flag(*sync, "podDisruptionBudgets", "spec.sync"));
+  }
   return {};
 }
 
@@ -174,6 +198,7 @@ Result<ClusterSpec> cluster_spec(const json& object) {
     ZOO_TRY_VOID(read_promoted(out, *promoted));
   ZOO_TRY_VOID(read_names(out, *spec));
   ZOO_TRY_VOID(read_manner(out, *spec));
+  ZOO_TRY_VOID(read_limits(out, *spec));
   ZOO_TRY(out.version, text(*spec, "version", "spec.version"));
   if (out.version.starts_with('v')) out.version.erase(0, 1);
   const auto dots = std::count(out.version.begin(), out.version.end(), '.');

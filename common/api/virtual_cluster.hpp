@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,10 @@ struct ClusterSpec {
   bool exclusive = false; ///< its nodes are no other cluster's
   unsigned weight = 100;  ///< of its turns at the syncer; twice as much, twice as many
   bool dns = true;        ///< zood runs CoreDNS in it
-  std::string version;    ///< of Kubernetes, without a "v"; "": zood's choice
+  /// What it may have upstream of what all share; nothing: zood's choice.
+  std::optional<unsigned> services, node_ports;
+  bool disruption_budgets = false; ///< its PodDisruptionBudgets are upstream, too
+  std::string version;             ///< of Kubernetes, without a "v"; "": zood's choice
   bool paused = false;
   std::chrono::milliseconds sleep_after{0}; ///< 0: never
   std::vector<std::string> extra_sans;      ///< names and addresses, spec.externalIP among them

@@ -627,6 +627,19 @@ constexpr Key k_keys[] = {
      .type = Type::string,
      .default_text = "30000-32767",
      .doc = "The range of ports of Services of type NodePort: that of the upstream."},
+    {.name = "clusters.service_limit",
+     .type = Type::integer,
+     .default_text = "1000",
+     .doc = "How many Services a cluster may have, all its namespaces together, unless its "
+            "spec.limits.services says otherwise: each takes a ClusterIP of the upstream.",
+     .maximum = 10'000},
+    {.name = "clusters.node_port_limit",
+     .type = Type::integer,
+     .default_text = "50",
+     .doc = "How many nodePorts the Services of a cluster may have together, unless its "
+            "spec.limits.nodePorts says otherwise: all clusters and tenants share "
+            "clusters.node_ports, which are 2768 as a rule.",
+     .maximum = 10'000},
     {.name = "clusters.quota_fence",
      .type = Type::boolean,
      .default_text = "true",

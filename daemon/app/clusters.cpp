@@ -45,6 +45,8 @@ Result<clusters::Settings> settings_of(const ClustersParts& parts) {
   }
   out.service_range = values.string("clusters.service_range");
   out.node_ports = values.string("clusters.node_ports");
+  out.service_limit = static_cast<unsigned>(values.integer("clusters.service_limit"));
+  out.node_port_limit = static_cast<unsigned>(values.integer("clusters.node_port_limit"));
   out.coredns_image = values.string("clusters.coredns_image");
   out.memory = values.size("clusters.memory");
   out.memory_reserve = values.size("clusters.memory_reserve");

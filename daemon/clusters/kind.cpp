@@ -56,6 +56,19 @@ Field spec() {
           {"dns", Type::text,
            "coredns, the default: zood runs CoreDNS in namespace kube-system, and pods ask it for "
            "names; or none."},
+          {"limits",
+           Type::object,
+           "What it may have of what all clusters share.",
+           {{"services", Type::number,
+             "Services of all its namespaces together. Default: clusters.service_limit of "
+             "zood.yaml."},
+            {"nodePorts", Type::number,
+             "nodePorts of these together. Default: clusters.node_port_limit."}}},
+          {"sync",
+           Type::object,
+           "Kinds of its objects that are upstream if this says so.",
+           {{"podDisruptionBudgets", Type::flag,
+             "While true, drains of the upstream's nodes heed its PodDisruptionBudgets."}}},
           {"version", Type::text,
            "The version of Kubernetes. Default: clusters.version of zood.yaml, else the newest "
            "that zood has."},

@@ -7,6 +7,7 @@
 #include "daemon/clusters/backing.hpp"
 #include "daemon/clusters/definition.hpp"
 #include "daemon/clusters/kind.hpp"
+#include "daemon/clusters/sync/calls.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -115,6 +116,7 @@ Result<Orders::Next> Orders::look(const std::string& key) {
   const auto uid = order ? kube::text_at(*order, "/metadata/uid") : std::string();
   const bool ours = record && !record->place.upstream.empty();
   if (ours && record->place.upstream != uid) { // it went without asking the finalizer
+    ZOO_TRY_VOID(known_store(api, *record));
     if (mark_deleted(*record)) ZOO_TRY_VOID(write_record(parts_.store, *std::move(record)));
     parts_.controller.wake(key);
     return Next{};
@@ -195,6 +197,7 @@ Result<Orders::Next> Orders::take(upstream::ControlApi& api, const std::string& 
   }
   auto record = new_record(std::move(object));
   record.place.upstream = kube::text_at(order, "/metadata/uid");
+  ZOO_TRY(record.place.upstream_store, sync::store_uid(api));
   const auto key = record.key();
   ZOO_TRY_VOID(write_record(parts_.store, std::move(record)));
   parts_.controller.wake(key);
@@ -205,6 +208,13 @@ Result<Orders::Next> Orders::answer(upstream::ControlApi& api, const std::string
                                     const json& order, const Record& record) {
   const auto wanted = wanted_object(order);
   const auto spec = api::cluster_spec(wanted);
+  if (record.place.upstream_store.empty()) { // it was taken before this was kept
+    ZOO_TRY(const auto store, sync::store_uid(api));
+    ZOO_TRY_VOID(change_record(parts_.store, record.key(), record.uid(), [&store](Record& now) {
+      now.place.upstream_store = store;
+      return true;
+    }));
+  }
   auto status = record.object["status"];
   if (!spec) { // what it was made by holds on
     status["reason"] = "Invalid";
@@ -243,6 +253,18 @@ Result<void> Orders::write_status(upstream::ControlApi& api, const std::string& 
   if (!done && done.error().code() == Code::not_found) done = api.merge_patch(path, body);
   if (!done && done.error().code() != Code::not_found) return fail(std::move(done).error());
   return {};
+}
+
+/// Another store than that in which the order was has no orders of ours: none of them is gone.
+Result<void> Orders::known_store(upstream::ControlApi& api, const Record& record) {
+  ZOO_TRY(const auto uid, sync::store_uid(api));
+  const auto& known = record.place.upstream_store;
+  if (known.empty() || known == uid) return {};
+  return fail(Code::unavailable,
+              "the upstream is not what it was: its namespace kube-system has UID {}, and had {}; "
+              "the virtual cluster stays. If that one never comes back, delete the cluster with "
+              "`zooctl cluster delete`",
+              uid, known);
 }
 
 Result<void> Orders::release(upstream::ControlApi& api, const std::string& path,

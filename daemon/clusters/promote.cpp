@@ -103,6 +103,9 @@ Controller::Promoted Controller::promote(Record& record, const api::ClusterSpec&
   wish.named = !spec.nodes.empty();
   wish.nodes = std::make_shared<const std::vector<std::string>>(granted->nodes);
   wish.share = spec.resources;
+  wish.options.disruption_budgets = spec.disruption_budgets;
+  wish.limits.services = spec.services.value_or(parts_.settings.service_limit);
+  wish.limits.node_ports = spec.node_ports.value_or(parts_.settings.node_port_limit);
   wish.virtual_nodes = spec.virtual_nodes;
   wish.weight = spec.weight;
   wish.dns = spec.dns && spec.promotes();

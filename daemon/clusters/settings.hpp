@@ -27,6 +27,8 @@ struct Settings {
   bool domain_resolves = false; ///< clients find it by DNS, and their kubeconfigs name it
   std::string service_range;    ///< "": as the upstream says, else 10.0.0.0/16
   std::string node_ports = "30000-32767";
+  unsigned service_limit = 1'000;            ///< of a cluster whose spec says nothing
+  unsigned node_port_limit = 50;             ///< likewise
   std::string coredns_image;                 ///< what clusters of spec.dns: coredns run
   std::uint64_t memory = 1ULL << 30;         ///< of one control plane, a wish
   std::uint64_t memory_reserve = 1ULL << 30; ///< that stays free on this machine

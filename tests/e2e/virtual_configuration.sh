@@ -140,6 +140,21 @@ certified() { echo | openssl s_client -connect "${direct#https://}" 2>/dev/null 
 eventually "and its certificate says so" 60 certified
 expect "where zood is at loopback alone, pods cannot reach it" "False NotReachable" "$(condition t1 PodsReachAPI)"
 
+# Whatever its administrator can read, with what is packed in it: nothing of it is a credential of the host's, or names the cluster's room there.
+unpack host "$ZOO_E2E_KUBECONFIG"
+everything() {
+  in_cluster t1 get "$(in_cluster t1 api-resources --verbs=list -o name | paste -sd,)" -A -o json |
+    jq -r '.items[] | ., (.data // {} | if type == "object" then .[] else empty end | strings | (try @base64d catch empty))'
+}
+everything >"$TMPDIR/everything" 2>/dev/null
+check "its administrator reads its own keys there" grep -qF "$(sed -n 2p "$TMPDIR/t1.ca")" "$TMPDIR/everything"
+for each in host.ca host.crt host.key; do
+  expect "and none of the upstream's: $each" 0 "$(grep -cF -- "$(sed -n 2p "$TMPDIR/$each")" "$TMPDIR/everything")"
+done
+expect "nor zood's token" 0 "$(grep -cF -- "$(jq -r .token "$zood_dir/upstream.token")" "$TMPDIR/everything")"
+expect "nor where the upstream is" 0 "$(grep -cF -- "$(<"$TMPDIR/host.server")" "$TMPDIR/everything")"
+expect_no_match "nor the cluster's names there" "$id1-[a-z]" "$(<"$TMPDIR/everything")"
+
 # ---- volumes ------------------------------------------------------------------------------------------------------------
 
 share_class t1

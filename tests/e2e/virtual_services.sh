@@ -166,6 +166,36 @@ metadata: {name: thief}
 spec: {externalIPs: [192.0.2.1], ports: [{port: 80}]}
 YAML
 
+# ---- so many and no more ----------------------------------------------------------------------------------------------------
+
+ports_of() { in_cluster "$1" get services -A -o json | jq '[.items[].spec | (.ports // [])[] | select(.nodePort != null)] + [.items[].spec | select(.healthCheckNodePort != null)] | length'; }
+check "a cluster may have two nodePorts more than it has" ctl cluster limit t1 --node-ports $(($(ports_of t1) + 2))
+limited() { in_cluster t1 create service nodeport first --tcp=80 --tcp=81 --dry-run=server && ! in_cluster t1 create service nodeport many --tcp=80 --tcp=81 --tcp=82 --dry-run=server 2>/dev/null; }
+eventually "three are too many, and two are not" 60 limited
+check "it takes them" in_cluster t1 create service nodeport first --tcp=80 --tcp=81
+check_fails "a third one is refused, with what to do" 'needs 1 nodePorts more, and 0 are left .*ask the platform' in_cluster t1 create service nodeport third --tcp=80
+check "one without is made" in_cluster t1 create service clusterip third --tcp=80
+check_fails "and cannot become one with" 'needs 1 nodePorts more' in_cluster t1 patch service third --type=merge -p '{"spec":{"type":"NodePort"}}'
+check_fails "in another namespace, neither" 'needs 1 nodePorts more' in_cluster t1 create service nodeport -n kube-system third --tcp=80
+check "the other cluster takes one" in_cluster t2 create service nodeport third --tcp=80
+check "the first gives one back" in_cluster t1 patch service first --type=json -p '[{"op":"remove","path":"/spec/ports/1"}]'
+check "and another one has it" in_cluster t1 patch service third --type=merge -p '{"spec":{"type":"NodePort"}}'
+check "somebody takes the hook away" in_cluster t1 delete mutatingwebhookconfiguration zoo-services
+eventually "and makes one more" 30 in_cluster t1 create service nodeport unwanted --tcp=80
+says_why() { in_cluster t1 get events --field-selector "involvedObject.name=$1,reason=NotSynced" -o 'jsonpath={.items[*].message}' | says_line "$2"; }
+eventually "which an event refuses" 60 says_why unwanted 'nodePorts more, and 0 are left'
+expect "upstream has none of it" "" "$(there "$id1" unwanted .metadata.name)"
+check "one goes" in_cluster t1 delete service first
+eventually "then there is room" 90 same t1 "$id1" unwanted
+check "a number of Services" ctl cluster limit t1 --services 1 --node-ports 100
+refused_service() { grep -q 'may have 1 Services' <<<"$(in_cluster t1 create service clusterip more --tcp=80 --dry-run=server 2>&1)"; }
+eventually "holds, too" 60 refused_service
+expect_match "describe tells of it" '^Limits: +services=1 nodePorts=100$' "$(ctl cluster describe t1)"
+check "as many as before" ctl cluster limit t1 --services 1000
+check "they go" in_cluster t1 delete service third unwanted
+restored() { in_cluster t1 get mutatingwebhookconfiguration zoo-services -o name; }
+eventually "the hook is back" 60 restored
+
 # ---- without zood, without the hook -----------------------------------------------------------------------------------------
 
 check "somebody takes the hook away" in_cluster t1 delete mutatingwebhookconfiguration zoo-services
@@ -180,7 +210,6 @@ start_clusters 'shared: {storage_classes: ["fast"]}'
 eventually "zood catches up" 90 same t1 "$id1" alone
 eventually "with the one that was made anew" 60 owned t1 "$id1" "$named"
 eventually "and the one that has gone" 60 gone_there "$id1" early
-restored() { in_cluster t1 get mutatingwebhookconfiguration zoo-services -o name; }
 eventually "the hook is back" 60 restored
 eventually "all is well" 60 condition_is t1 Synced "True Synced"
 upstream apply -n "$id1-default" -f - >/dev/null <<'YAML'
@@ -247,9 +276,50 @@ spec:
 YAML
 fenced() { [[ $(upstream get networkpolicy -n "$id1-default" own -o json --ignore-not-found | jq -r '.spec.ingress[0].from[0].namespaceSelector.matchLabels["tenant.kubezoo.io/id"]') == "$id1" ]]; }
 eventually "a NetworkPolicy is upstream, and lets in the cluster's own namespaces alone" 30 fenced
+check "a namespace with a label" in_cluster t1 create -f - <<<'{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team","labels":{"color":"blue","pod-security.kubernetes.io/enforce":"privileged"}}}'
+check "of which something is upstream" in_cluster t1 create service clusterip -n team any --tcp=80
+labels_there() { upstream get namespace "$id1-team" -o json | jq -r '.metadata.labels | "\(.color // "") \(.["pod-security.kubernetes.io/enforce"])"'; }
+label_is() { [[ $(labels_there) == "$1" ]]; }
+eventually "has the label there, by which policies choose it, and the platform's level" 60 label_is "blue baseline"
+check "the label is another one" in_cluster t1 label namespace team --overwrite color=red pod-security.kubernetes.io/enforce=restricted
+eventually "there, too" 60 label_is "red baseline"
+check "the platform has one of its own" upstream label namespace "$id1-team" bill=infra
+check "the cluster has another of that name" in_cluster t1 label namespace team bill=nobody shape=round
+round() { [[ $(upstream get namespace "$id1-team" -o 'jsonpath={.metadata.labels.shape}') == round ]]; }
+eventually "others of its labels come" 60 round
+expect "and the platform's stays" infra "$(upstream get namespace "$id1-team" -o 'jsonpath={.metadata.labels.bill}')"
+check "the label goes" in_cluster t1 label namespace team color-
+eventually "there, too" 60 label_is " baseline"
 check "it goes" in_cluster t1 delete networkpolicy own
 no_policy() { [[ -z $(upstream get networkpolicy -n "$id1-default" own -o name --ignore-not-found) ]]; }
 eventually "upstream, too" 30 no_policy
+
+# ---- PodDisruptionBudgets -----------------------------------------------------------------------------------------------------
+
+check "a Deployment in the other cluster" in_cluster t2 create deployment web --image=registry.example/nginx:1 --replicas=2
+check "runs" in_cluster t2 wait --for=condition=Available deployment/web --timeout=90s
+in_cluster t2 apply -f - >/dev/null <<'YAML'
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}
+YAML
+budgets_are() { [[ $(upstream get pdb -n "$id2-default" -o name) == "$1" ]]; }
+check "another Service of it" in_cluster t2 create service clusterip after --tcp=80
+eventually "is upstream" 30 test -n "$(there "$id2" after .metadata.name)"
+expect "its budget is not" "" "$(upstream get pdb -n "$id2-default" -o name)"
+set_budgets() { "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" patch virtualcluster t2 --type merge -p "{\"spec\":{\"sync\":{\"podDisruptionBudgets\":$1}}}"; }
+check "the platform wants it" set_budgets true
+eventually "then it is upstream" 60 budgets_are poddisruptionbudget.policy/web
+held() { upstream get pdb -n "$id2-default" web -o json | jq -e '.status.currentHealthy == 2' >/dev/null; }
+eventually "where its pods are counted" 60 held
+one=$(upstream get pods -n "$id2-default" -l app=web -o 'jsonpath={.items[0].metadata.name}')
+evict() { upstream create --raw "/api/v1/namespaces/$id2-default/pods/$1/eviction" -f - <<<"{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"$1\",\"namespace\":\"$id2-default\"}}"; }
+check_fails "and a drain heeds it" 'disruption budget' evict "$one"
+eventually "all is in step" 60 condition_is t2 Synced "True Synced"
+check "the platform does not want it any more" set_budgets false
+eventually "then it goes there" 60 budgets_are ""
+expect "and stays in the cluster" poddisruptionbudget.policy/web "$(in_cluster t2 get pdb -o name)"
 
 # ---- the end --------------------------------------------------------------------------------------------------------------------
 

@@ -55,6 +55,10 @@ check_fails "a name that is not there" "did you mean 't1'" ctl cluster describe 
 check_fails "a version that is not there" 'Kubernetes 1.2.3 is not in clusters.binaries' \
   ctl cluster create old --kubernetes 1.2.3 --timeout 1s
 check "which goes again" ctl cluster delete old
+check_fails "a limit of nothing" 'say what it may have' ctl cluster limit t1
+check_fails "one that is none" 'spec.limits.nodePorts must be a number of 0 to 10000' ctl cluster limit t1 --node-ports 20000
+check "so many Services" ctl cluster limit t1 --services 7
+expect "stand in its spec" 7 "$(field t1 .spec.limits.services)"
 check_fails "a share that is none" 'must be a quantity' ctl cluster create bad --cpu much
 expect_match "the log of a component" 'etcd|level|{' "$(ctl cluster logs t1 etcd --tail 5 2>&1; echo '{')"
 expect_match "doctor knows it" '1 of 1 are as they should be' "$(ctl doctor -o json | jq -r '.findings[].message')"

@@ -14,6 +14,13 @@ constexpr std::chrono::milliseconds k_refused_first{1'000}, k_refused_most{300'0
 
 } // namespace
 
+Result<std::string> store_uid(upstream::ControlApi& api) {
+  ZOO_TRY(const auto space, api.get("/api/v1/namespaces/kube-system"));
+  auto uid = kube::text_at(space, "/metadata/uid");
+  if (uid.empty()) return fail(Code::unavailable, "namespace kube-system has no UID");
+  return uid;
+}
+
 Result<void> remove_of(upstream::ControlApi& api, const std::string& path, std::string_view uid,
                        std::int64_t grace) {
   if (uid.empty()) return fail(Code::internal, "{} was read without a UID and stays", path);

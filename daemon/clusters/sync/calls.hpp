@@ -41,6 +41,9 @@ inline bool is_refusal(const Error& error) {
          error.code() == Code::bad_request;
 }
 
+/// By which a store is known again: the UID of its namespace kube-system.
+Result<std::string> store_uid(upstream::ControlApi& api);
+
 /// Deletes the object of this UID. One that is nobody's any more, or another one by now, is as good
 /// as deleted. `grace`: -1 is the object's own.
 Result<void> remove_of(upstream::ControlApi& api, const std::string& path, std::string_view uid,

@@ -37,7 +37,13 @@ std::string key_of_object(const json& object) {
 
 } // namespace
 
-Mirror::Mirror(const SyncRoom& room) : room_(room), sides_(mirror_kinds().size()) {}
+Mirror::Mirror(const SyncRoom& room, const MirrorOptions& options)
+    : room_(room), sides_(mirror_kinds().size()) {
+  for (std::size_t kind = 0; kind < sides_.size(); ++kind) {
+    sides_[kind].on = is_on(mirror_kinds()[kind], options);
+    sides_[kind].known = !sides_[kind].on; // there is nothing to be known
+  }
+}
 
 Mirror::~Mirror() {
   for (auto& side : sides_)
@@ -48,8 +54,12 @@ Mirror::~Mirror() {
 }
 
 void Mirror::start() {
-  for (std::size_t kind = 0; kind < sides_.size(); ++kind)
-    if (!mirror_kinds()[kind].referenced) start(kind);
+  for (std::size_t kind = 0; kind < sides_.size(); ++kind) {
+    if (!sides_[kind].on)
+      room_.queue.add(room_.id, fmt::format("x/{}", kind), Lane::then); // what there was goes
+    else if (!mirror_kinds()[kind].referenced)
+      start(kind);
+  }
 }
 
 void Mirror::pods_noted() {
@@ -147,6 +157,7 @@ void Mirror::note(std::size_t kind, const json& object) {
   }
   MirrorHere here;
   here.uid = kube::text_at(object, "/metadata/uid");
+  if (row.ports != nullptr) here.ports = row.ports(object);
   // What cannot be dressed is told when it is made.
   if (const auto wish = dress_object(row, object, room_.terms())) here.hash = wish->hash;
   const auto noted = side.table.note_here(key, std::move(here));
@@ -169,42 +180,55 @@ void Mirror::drop_pod(const std::string& pod) {
 void Mirror::hear(std::size_t kind, const std::string& name_space, std::string_view name,
                   std::string_view object, bool gone) {
   const auto own = name_here(mirror_kinds()[kind], name);
-  if (!own) return;
+  if (!own || !sides_[kind].on) return;
   const auto key = name_space + "/" + *own;
   auto& table = sides_[kind].table;
   const auto read = kube::parse_foreign(object);
-  if (gone)
+  if (gone) {
     table.drop_there(key, kube::text_at(read, "/metadata/uid"));
-  else if (!read.is_object() || !table.note_there(key, mirror_there(read)))
+    room_made(kind);
+  } else if (!read.is_object() || !table.note_there(key, mirror_there(read))) {
     return;
+  }
   if (sides_[kind].known) room_.queue.add(room_.id, queue_key(kind, key), Lane::first);
 }
 
 void Mirror::reread(std::size_t kind) {
+  if (!sides_[kind].on) return;
   room_.queue.add(room_.id, fmt::format("x/{}", kind), Lane::first);
 }
 
-/// Everything that upstream has of the cluster, of one kind, is compared with what is known.
-Result<WorkNext> Mirror::patrol(const std::string& rest) {
-  const auto kind = static_cast<std::size_t>(std::stoul(rest));
-  const auto& row = mirror_kinds()[kind];
-  auto& side = sides_[kind];
-  if (!side.listed) return WorkNext{k_until_known};
-  const auto lease = room_.upstream.take();
-  ZOO_TRY_VOID(room_.known_store(*lease, true));
+/// Calls `each` with all that upstream has of the cluster, of one kind.
+Result<void>
+Mirror::range_there(std::size_t kind, upstream::ControlApi& api,
+                    const std::function<void(const std::string&, const json&)>& each) const {
   constexpr std::size_t k_page = 500;
-  std::unordered_set<std::string> seen;
-  ZOO_TRY_VOID(tenants::range_objects(
-      *lease, row.collection(), room_.id + "-", k_page, 0, true, {}, [&](const json& item) {
+  const auto& row = mirror_kinds()[kind];
+  return tenants::range_objects(
+      api, row.collection(), room_.id + "-", k_page, 0, true, {}, [&](const json& item) {
         const auto space = cluster_namespace(room_.id, kube::text_at(item, "/metadata/namespace"));
         const auto name = name_here(row, kube::text_at(item, "/metadata/name"));
         const auto labels = kube::texts_at(item, "/metadata/labels");
         const auto label = labels.find(k_id_label);
-        if (!space || !name || label == labels.end() || label->second != room_.id) return;
-        const auto key = *space + "/" + *name;
-        seen.insert(key);
-        side.table.note_there(key, mirror_there(item));
-      }));
+        if (space && name && label != labels.end() && label->second == room_.id)
+          each(*space + "/" + *name, item);
+      });
+}
+
+/// It is compared with what is known.
+Result<WorkNext> Mirror::patrol(const std::string& rest) {
+  const auto kind = static_cast<std::size_t>(std::stoul(rest));
+  const auto& row = mirror_kinds()[kind];
+  auto& side = sides_[kind];
+  if (!side.on) return clear(kind);
+  if (!side.listed) return WorkNext{k_until_known};
+  const auto lease = room_.upstream.take();
+  ZOO_TRY_VOID(room_.known_store(*lease, true));
+  std::unordered_set<std::string> seen;
+  ZOO_TRY_VOID(range_there(kind, *lease, [&](const std::string& key, const json& item) {
+    seen.insert(key);
+    side.table.note_there(key, mirror_there(item));
+  }));
   side.table.keep_there(seen);
   side.known = true;
   const auto undone = side.table.undone(row.goes_up(), kube::unix_now());
@@ -214,6 +238,23 @@ Result<WorkNext> Mirror::patrol(const std::string& rest) {
              row.resource, undone.size());
   room_.changed();
   return WorkNext{reconcile::jittered(room_.patrol)};
+}
+
+/// What was there while the cluster had this kind upstream goes, and nothing comes.
+Result<WorkNext> Mirror::clear(std::size_t kind) {
+  std::vector<std::pair<std::string, MirrorThere>> left;
+  {
+    const auto lease = room_.upstream.take();
+    ZOO_TRY_VOID(room_.known_store(*lease, true));
+    ZOO_TRY_VOID(range_there(kind, *lease, [&](const std::string& key, const json& item) {
+      if (auto there = mirror_there(item); !there.owner.empty())
+        left.emplace_back(key, std::move(there));
+    }));
+  }
+  const auto lease = room_.as_tenant.take();
+  for (const auto& [key, there] : left)
+    ZOO_TRY_VOID(remove_of(*lease, path_there(mirror_kinds()[kind], ObjectName(key)), there.uid));
+  return WorkNext{};
 }
 
 Result<std::optional<json>> Mirror::read_here(const Target& target) {
@@ -230,12 +271,15 @@ Result<std::optional<json>> Mirror::read_here(const Target& target) {
 }
 
 /// As zood, since the namespace may lack its binding while it goes. The path is the cluster's own.
+/// What is not there is believed of the store that it was in alone: another one lacks everything.
 Result<std::optional<json>> Mirror::read_there(const Target& target) {
   auto& table = sides_[target.kind].table;
   const auto lease = room_.upstream.take();
   auto object = (*lease).get(path_there(mirror_kinds()[target.kind], target.at));
   if (!object && object.error().code() == Code::not_found) {
+    ZOO_TRY_VOID(room_.known_store(*lease, true));
     table.drop_there(target.key);
+    room_made(target.kind);
     return std::nullopt;
   }
   if (!object) return fail(std::move(object).error());
@@ -308,6 +352,8 @@ Result<WorkNext> Mirror::create(const Target& target, const MirrorFacts& facts, 
   const auto body = inward(row, *wish, wish->object);
   if (!body)
     return refuse(target, facts, words_out(room_.mapping(), body.error().message()), attempts);
+  auto place = claim(target.kind, target.key, *object);
+  if (!place) return refuse(target, facts, place.error().message(), attempts);
   ZOO_TRY_VOID(room_.open_namespace(target.at.space));
   const auto lease = room_.as_tenant.take();
   const auto made =
@@ -316,6 +362,7 @@ Result<WorkNext> Mirror::create(const Target& target, const MirrorFacts& facts, 
     auto there = mirror_there(*made);
     const auto version = there.version;
     side.table.note_there(target.key, std::move(there));
+    place->done();
     side.table.set_shown(target.key, version); // upstream has nothing to say of it yet
     accepted(target, facts);
     return WorkNext{};
@@ -360,10 +407,14 @@ Result<WorkNext> Mirror::change(const Target& target, const MirrorFacts& facts, 
       inward(row, *wish,
              dressed_anew(row, std::move(outward), *wish, keys == known.end() ? "" : keys->second));
   if (!body) return refuse(target, facts, words_out(own, body.error().message()), attempts);
+  auto place = claim(target.kind, target.key, *object);
+  if (!place) return refuse(target, facts, place.error().message(), attempts);
   const auto lease = room_.as_tenant.take();
   const auto done = (*lease).update(path_there(row, target.at), *body);
   if (done) {
     sides_[target.kind].table.note_there(target.key, mirror_there(*done));
+    place->done();
+    room_made(target.kind);
     accepted(target, facts);
     return row.goes_up() ? WorkNext{milliseconds(0)} : WorkNext{};
   }
@@ -454,6 +505,39 @@ void Mirror::accepted(const Target& target, const MirrorFacts& facts) {
   if (facts.told == 0) return;
   sides_[target.kind].table.set_told(target.key, 0);
   room_.changed();
+}
+
+/// Something of a kind of which the cluster may have so many is not upstream any more, or needs
+/// less there.
+void Mirror::room_made(std::size_t kind) {
+  if (mirror_kinds()[kind].ports == nullptr) return;
+  for (const auto& key : sides_[kind].table.refused_keys())
+    room_.queue.add(room_.id, queue_key(kind, key), Lane::then);
+}
+
+void Mirror::set_limits(const MirrorLimits& limits) {
+  for (std::size_t kind = 0; kind < sides_.size(); ++kind)
+    sides_[kind].table.set_limits(limits);
+  for (std::size_t kind = 0; kind < sides_.size(); ++kind)
+    room_made(kind);
+}
+
+Result<MirrorClaim> Mirror::claim(std::size_t kind, const std::string& key, const json& object,
+                                  bool tried) {
+  const auto& row = mirror_kinds()[kind];
+  auto& side = sides_[kind];
+  if (row.ports == nullptr) return MirrorClaim();
+  if (!side.known)
+    return fail(Code::unavailable, "what the cluster has upstream is being read: try again");
+  const auto ports = row.ports(object);
+  if (!tried) return side.table.claim(key, ports);
+  ZOO_TRY_VOID(side.table.allows(key, ports));
+  return MirrorClaim();
+}
+
+void Mirror::made(std::size_t kind, const std::string& key, const json& there) {
+  if (sides_[kind].table.note_there(key, mirror_there(there)))
+    room_.queue.add(room_.id, queue_key(kind, key), Lane::first);
 }
 
 void Mirror::set_asked(std::size_t kind, const std::string& key) {

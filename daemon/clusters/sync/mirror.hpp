@@ -24,7 +24,7 @@ namespace zoo::clusters::sync {
 /// once more.
 class Mirror {
 public:
-  explicit Mirror(const SyncRoom& room);
+  Mirror(const SyncRoom& room, const MirrorOptions& options);
   ~Mirror(); ///< ends the threads; nobody may be in work()
   Mirror(const Mirror&) = delete;
 
@@ -53,6 +53,18 @@ public:
   /// becomes there is not changed back for a while.
   void set_asked(std::size_t kind, const std::string& key);
 
+  /// What the cluster may have upstream of Services and nodePorts. Any thread.
+  void set_limits(const MirrorLimits& limits);
+  /// Were both sides of this kind read? Before that nothing can be claimed.
+  bool known(std::size_t kind) const { return sides_[kind].known; }
+  /// A place for an object of the cluster that is about to be made or changed upstream.
+  /// Code::forbidden, in the cluster's words; Code::unavailable before known(). `tried`: it is
+  /// asked only.
+  Result<MirrorClaim> claim(std::size_t kind, const std::string& key, const nlohmann::json& object,
+                            bool tried = false);
+  /// It was made or changed there, by whom the cluster's API server has asked.
+  void made(std::size_t kind, const std::string& key, const nlohmann::json& there);
+
   struct Counts {
     std::size_t objects = 0, refused = 0;
     bool known = false; ///< both sides of all kinds were read
@@ -64,7 +76,8 @@ public:
   std::string trouble() const;
 
 private:
-  struct Side { ///< of one kind
+  struct Side {     ///< of one kind
+    bool on = true; ///< else upstream has none of it, and the cluster's are not heard
     MirrorTable table;
     std::atomic<bool> listed = false, known = false;
     std::string trouble; ///< under mutex_
@@ -90,10 +103,15 @@ private:
   Result<WorkNext> change(const Target& target, const MirrorFacts& facts, unsigned attempts);
   Result<WorkNext> replace(const Target& target, const MirrorFacts& facts);
   Result<WorkNext> remove(const Target& target, const MirrorFacts& facts);
+  Result<WorkNext> clear(std::size_t kind);
+  Result<void> range_there(std::size_t kind, upstream::ControlApi& api,
+                           const std::function<void(const std::string& key,
+                                                    const nlohmann::json& metadata)>& each) const;
   Result<WorkNext> show(const Target& target, const MirrorFacts& facts);
   Result<WorkNext> refuse(const Target& target, const MirrorFacts& facts, const std::string& why,
                           unsigned attempts);
   void accepted(const Target& target, const MirrorFacts& facts);
+  void room_made(std::size_t kind); ///< what is limited may be tried again
   /// What is to be sent upstream. A refusal is Code::invalid or forbidden.
   Result<nlohmann::json> inward(const MirrorKind& kind, const MirrorWish& wish,
                                 nlohmann::json object) const;

@@ -71,6 +71,21 @@ Result<void> dress_slice(json& object, const MirrorTerms& terms) {
   return {};
 }
 
+/// As kube-apiserver counts them for a ResourceQuota (pkg/quota/v1/evaluator/core/services.go), and
+/// the one for the health of a load balancer.
+std::uint32_t service_ports(const json& object) {
+  const auto type = kube::text_at(object, "/spec/type");
+  if (type != "NodePort" && type != "LoadBalancer") return 0;
+  const auto spec = object.value("spec", json::object());
+  const bool all =
+      type == "NodePort" || spec.value("allocateLoadBalancerNodePorts", json()) != false;
+  std::uint32_t out = 0;
+  for (const auto& port : kube::list_at(spec, "/ports"))
+    if (all || (port.is_object() && port.value("nodePort", json(0)) != 0)) ++out;
+  const bool local = kube::text_at(spec, "/externalTrafficPolicy") == "Local";
+  return out + (type == "LoadBalancer" && local ? 1 : 0);
+}
+
 json service_status(const json& own, const json& there) {
   const json::json_pointer at("/status/loadBalancer"), conditions("/status/conditions");
   const auto part = [](const json& of, const json::json_pointer& pointer) {
@@ -111,6 +126,7 @@ const std::vector<MirrorKind>& rows() {
     services.wanted = wants_service;
     services.members = {"spec"};
     services.shown_status = service_status;
+    services.ports = service_ports;
     out.push_back(std::move(services));
     MirrorKind slices{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice"};
     slices.wanted = wants_slice;
@@ -128,6 +144,10 @@ const std::vector<MirrorKind>& rows() {
     claims.shown = shown_claim;
     claims.shown_status = shown_claim_status;
     out.push_back(std::move(claims));
+    MirrorKind budgets{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
+    budgets.members = {"spec"};
+    budgets.optional = true;
+    out.push_back(std::move(budgets));
     return out;
   }();
   return all;
@@ -147,6 +167,10 @@ std::string MirrorKind::path(std::string_view name_space, std::string_view name)
 }
 
 std::span<const MirrorKind> mirror_kinds() { return rows(); }
+
+bool is_on(const MirrorKind& kind, const MirrorOptions& options) {
+  return !kind.optional || (kind.resource == "poddisruptionbudgets" && options.disruption_budgets);
+}
 
 int mirror_kind_of(std::string_view resource) {
   const auto& all = rows();

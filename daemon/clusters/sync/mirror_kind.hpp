@@ -50,16 +50,37 @@ struct MirrorKind {
   nlohmann::json (*shown_status)(const nlohmann::json& own, const nlohmann::json& there) = nullptr;
   /// What cannot be changed upstream is deleted there and made anew.
   bool remade = false;
+  /// How many nodePorts it takes of those that the cluster may have (MirrorLimits). Null: as many
+  /// objects of this kind as there is room for may be upstream.
+  std::uint32_t (*ports)(const nlohmann::json& object) = nullptr;
+  /// It is upstream for those clusters alone whose spec says so (MirrorOptions).
+  bool optional = false;
 
   bool goes_up() const { return shown != nullptr || shown_status != nullptr; }
   std::string collection(std::string_view name_space = {}) const; ///< path of its objects
   std::string path(std::string_view name_space, std::string_view name) const;
 };
 
+/// What one cluster may have upstream of what all share: Services, and the nodePorts of these. A
+/// nodePort is one for the health of a load balancer, too.
+struct MirrorLimits {
+  std::uint32_t services = 1'000, node_ports = 50;
+  bool operator==(const MirrorLimits&) const = default;
+};
+
+/// Which optional kinds of one cluster are upstream.
+struct MirrorOptions {
+  bool disruption_budgets = false;
+  bool operator==(const MirrorOptions&) const = default;
+};
+
 /// All rows; the index is the number of a kind.
 std::span<const MirrorKind> mirror_kinds();
 /// -1: there is no such row.
 int mirror_kind_of(std::string_view resource);
+
+/// Are objects of this kind upstream?
+bool is_on(const MirrorKind& kind, const MirrorOptions& options);
 
 /// The name upstream of an object of the cluster. The same but for ConfigMaps that upstream, or
 /// zood, keeps in each namespace, and names of Secrets with tokens: what the cluster calls so has
@@ -81,6 +102,7 @@ nlohmann::json dressed_anew(const MirrorKind& kind, nlohmann::json there, const 
 
 struct MirrorHere {
   std::string uid, hash;
+  std::uint32_t ports = 0; ///< MirrorKind::ports
   bool operator==(const MirrorHere&) const = default;
 };
 

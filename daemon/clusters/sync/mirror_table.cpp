@@ -18,6 +18,7 @@ MirrorTable::Noted MirrorTable::note_here(const std::string& key, MirrorHere her
   if (facts.here == here) return Noted::same;
   if (is_new) ++here_;
   facts.here = std::move(here);
+  count(facts);
   return Noted::other;
 }
 
@@ -52,6 +53,7 @@ bool MirrorTable::note_there(const std::string& key, MirrorThere there) {
   if (facts.there && facts.there->uid == there.uid && facts.there->version >= there.version)
     return false;
   facts.there = std::move(there);
+  count(facts);
   return true;
 }
 
@@ -62,6 +64,7 @@ void MirrorTable::drop_there(const std::string& key, std::string_view uid) {
   if (!uid.empty() && found->second.there->uid != uid) return; // another one has the name by now
   found->second.there.reset();
   found->second.shown = 0;
+  count(found->second);
   tidy(key);
 }
 
@@ -72,8 +75,88 @@ void MirrorTable::keep_there(const std::unordered_set<std::string>& seen) {
     if (facts.there && !seen.contains(key)) lost.push_back(key);
   for (const auto& key : lost) {
     objects_[key].there.reset();
+    count(objects_[key]);
     tidy(key);
   }
+}
+
+void MirrorTable::set_limits(const MirrorLimits& limits) {
+  const std::scoped_lock lock(mutex_);
+  limits_ = limits;
+}
+
+MirrorLimits MirrorTable::taken() const {
+  const std::scoped_lock lock(mutex_);
+  return taken_;
+}
+
+Result<void> MirrorTable::judge(const std::string& key, std::uint32_t ports) const {
+  const auto found = objects_.find(key);
+  const auto before = found == objects_.end() ? std::nullopt : found->second.taken;
+  if (!before && taken_.services >= limits_.services)
+    return fail(Code::forbidden,
+                "the virtual cluster may have {} Services (spec.limits.services of its "
+                "VirtualCluster) and has {}: delete one, or ask the platform for more",
+                limits_.services, taken_.services);
+  const auto more = ports - std::min(ports, before.value_or(0));
+  const auto left = limits_.node_ports - std::min(limits_.node_ports, taken_.node_ports);
+  if (more > left)
+    return fail(Code::forbidden,
+                "it needs {} nodePorts more, and {} are left of the {} that the virtual cluster "
+                "may have (spec.limits.nodePorts of its VirtualCluster): have another Service do "
+                "without, or ask the platform for more",
+                more, left, limits_.node_ports);
+  return {};
+}
+
+Result<void> MirrorTable::allows(const std::string& key, std::uint32_t ports) const {
+  const std::scoped_lock lock(mutex_);
+  return judge(key, ports);
+}
+
+Result<MirrorClaim> MirrorTable::claim(const std::string& key, std::uint32_t ports) {
+  const std::scoped_lock lock(mutex_);
+  ZOO_TRY_VOID(judge(key, ports));
+  auto& facts = objects_[key];
+  // One that asks for fewer has what it has until upstream has taken it back.
+  take(facts, std::max(ports, facts.taken.value_or(0)));
+  ++facts.holds;
+  return MirrorClaim(*this, key);
+}
+
+void MirrorClaim::settle(bool done) {
+  if (table_ != nullptr) std::exchange(table_, nullptr)->settle(key_, done);
+}
+
+void MirrorTable::settle(const std::string& key, bool done) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = objects_.find(key);
+  if (found == objects_.end() || found->second.holds == 0) return;
+  auto& facts = found->second;
+  --facts.holds;
+  // Where it was changed upstream, the cluster is about to say how many it has by now.
+  if (!done && facts.holds == 0 && facts.there && facts.here) take(facts, facts.here->ports);
+  count(facts);
+  tidy(key);
+}
+
+/// By what is known on both sides; while something is under way it stays as it is.
+void MirrorTable::count(MirrorFacts& facts) {
+  if (facts.holds != 0) return;
+  if (!facts.there) return take(facts, std::nullopt);
+  const auto known = facts.here ? facts.here->ports : 0;
+  // Upstream is as the cluster has it; or it was there before zood was, and no more is known.
+  const bool same =
+      facts.here && facts.there->owner == facts.here->uid && facts.there->hash == facts.here->hash;
+  if (same || !facts.taken) take(facts, known);
+}
+
+void MirrorTable::take(MirrorFacts& facts, std::optional<std::uint32_t> ports) {
+  if (facts.taken) --taken_.services;
+  taken_.node_ports -= facts.taken.value_or(0);
+  facts.taken = ports;
+  if (facts.taken) ++taken_.services;
+  taken_.node_ports += facts.taken.value_or(0);
 }
 
 std::optional<MirrorFacts> MirrorTable::look(const std::string& key) const {
@@ -119,6 +202,15 @@ std::size_t MirrorTable::refused() const {
   return refused_;
 }
 
+std::vector<std::string> MirrorTable::refused_keys() const {
+  std::vector<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  if (refused_ == 0) return out;
+  for (const auto& [key, facts] : objects_)
+    if (facts.told != 0) out.push_back(key);
+  return out;
+}
+
 void MirrorTable::tell(MirrorFacts& facts, std::uint64_t told) {
   if (facts.told == 0 && told != 0) ++refused_;
   if (facts.told != 0 && told == 0) --refused_;
@@ -138,6 +230,7 @@ bool MirrorTable::full() const {
 void MirrorTable::tidy(const std::string& key) {
   const auto found = objects_.find(key);
   if (found == objects_.end() || found->second.here || found->second.there) return;
+  if (found->second.holds != 0) return; // it is being made
   tell(found->second, 0);
   objects_.erase(found);
 }

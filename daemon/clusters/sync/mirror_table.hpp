@@ -12,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace zoo::clusters::sync {
@@ -23,6 +24,29 @@ struct MirrorFacts {
   std::uint64_t shown = 0; ///< the version of upstream's that the cluster shows
   std::uint64_t told = 0;  ///< fingerprint of the refusal that was told last; 0: none
   std::int64_t asked = 0;  ///< Unix seconds: when the cluster's API server had it changed
+  /// nodePorts that are counted for it, which is counted itself; nothing: it is not upstream.
+  std::optional<std::uint32_t> taken;
+  std::uint32_t holds = 0; ///< of claim(), that are not settled
+};
+
+class MirrorTable;
+
+/// What MirrorTable::claim() has counted for an object that is being made or changed upstream. It
+/// ends as not done, unless told. Moved, not copied; the table outlives it.
+class MirrorClaim {
+public:
+  MirrorClaim() = default; ///< of a kind that is not limited
+  MirrorClaim(MirrorTable& table, std::string key) : table_(&table), key_(std::move(key)) {}
+  MirrorClaim(MirrorClaim&& other) noexcept
+      : table_(std::exchange(other.table_, nullptr)), key_(std::move(other.key_)) {}
+  MirrorClaim& operator=(MirrorClaim&&) = delete;
+  ~MirrorClaim() { settle(false); }
+  void done() { settle(true); } ///< it was, and note_there() has told so
+
+private:
+  void settle(bool done);
+  MirrorTable* table_ = nullptr;
+  std::string key_;
 };
 
 /// Objects of one kind of one cluster, by "namespace/name" in the cluster's names. Any thread; no
@@ -47,6 +71,17 @@ public:
   /// All of them were read: those not in `seen` are not there as far as is known.
   void keep_there(const std::unordered_set<std::string>& seen);
 
+  // ---- what the cluster may have upstream of what all share: an exact sum over all its namespaces
+
+  /// What is taken stays taken, be it more than that.
+  void set_limits(const MirrorLimits& limits);
+  /// May it be upstream with so many nodePorts? Code::forbidden, in the cluster's words: no.
+  Result<void> allows(const std::string& key, std::uint32_t ports) const;
+  /// The same of one that is about to be made or changed there: from now on it is counted.
+  Result<MirrorClaim> claim(const std::string& key, std::uint32_t ports);
+  void settle(const std::string& key, bool done); ///< MirrorClaim's
+  MirrorLimits taken() const;
+
   std::optional<MirrorFacts> look(const std::string& key) const;
   void set_shown(const std::string& key, std::uint64_t version);
   void set_told(const std::string& key, std::uint64_t told);
@@ -57,16 +92,21 @@ public:
   std::vector<std::string> undone(bool up, std::int64_t now) const;
   std::size_t size() const;
   std::size_t refused() const; ///< of which a refusal was told
-  bool full() const;           ///< something was left out since begin_here()
+  std::vector<std::string> refused_keys() const;
+  bool full() const; ///< something was left out since begin_here()
 
 private:
+  Result<void> judge(const std::string& key, std::uint32_t ports) const;
   void tidy(const std::string& key);
+  void count(MirrorFacts& facts);
+  void take(MirrorFacts& facts, std::optional<std::uint32_t> ports);
   void set_full(bool full);
   void tell(MirrorFacts& facts, std::uint64_t told);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, MirrorFacts> objects_;
   std::size_t here_ = 0, refused_ = 0;
+  MirrorLimits limits_, taken_{0, 0};
   bool full_ = false;
 };
 

@@ -105,6 +105,12 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
       return (*lease).get(node_path(name));
     }();
     if (!host && host.error().code() != Code::not_found) return fail(std::move(host).error());
+    // A node that is not ready loses its pods: so it is one that the upstream has lost, not one of
+    // a store in its place that has nothing.
+    if (!host) {
+      const auto lease = upstream_.take();
+      ZOO_TRY_VOID(known_store(*lease, true));
+    }
     if (host) {
       ZOO_TRY(const auto others, claims_of_others(name));
       const auto room = room_on(*host, others, table_.used_on(name), table_.share_left());

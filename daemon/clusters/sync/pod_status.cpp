@@ -30,10 +30,14 @@ bool among(const std::vector<std::string>& names, const std::string& name) {
 
 json conditions_of(const json& pod, const StatusTerms& terms) {
   json out = json::array();
+  // Gates that somebody upstream has added are no business of the cluster's.
+  const auto gates = status_terms(pod).gates;
   for (const auto& each : kube::list_at(pod, "/status/conditions")) {
     if (!each.is_object()) continue;
     const auto type = each.value("type", json());
-    if (!type.is_string() || among(terms.gates, type.get<std::string>())) continue;
+    if (!type.is_string()) continue;
+    const auto name = type.get<std::string>();
+    if (among(terms.gates, name) || among(gates, name)) continue;
     if (type == "PodScheduled" && each.value("status", json()) != "True") continue;
     auto own = each;
     own.erase("observedGeneration"); // of another object

@@ -70,11 +70,12 @@ void SyncedCluster::try_refused(const std::string& but) {
 }
 
 /// As zood, since the namespace may lack its binding while it goes. The path is the cluster's own.
+/// What is not there is believed of the store that it was in alone, so that is asked afterwards.
 Result<std::optional<json>> SyncedCluster::read_there(const std::string& key) {
   const auto lease = upstream_.take();
-  ZOO_TRY_VOID(known_store(*lease, true));
   auto pod = (*lease).get(Key(key).path_there(id_));
   if (!pod && pod.error().code() == Code::not_found) {
+    ZOO_TRY_VOID(known_store(*lease, true));
     table_.set_there(key, std::nullopt);
     return std::nullopt;
   }

@@ -18,6 +18,11 @@ constexpr const char* k_away =
     "the upstream was not asked: the Service has an address of the virtual cluster's choice, which "
     "upstream is asked for later";
 
+/// For the first look at both sides, without which it is not known what the cluster has: the hook
+/// waits for ten seconds.
+constexpr std::chrono::seconds k_judge_wait{5};
+constexpr std::chrono::milliseconds k_judge_pause{100};
+
 /// Letters of kube-apiserver's made-up names, which spell no words.
 std::string random_letters(std::size_t count) {
   constexpr std::string_view k_letters = "bcdfghjklmnpqrstvwxz2456789";
@@ -53,7 +58,8 @@ bool ServiceJudge::ask(std::string body, Done done) {
     const std::scoped_lock lock(mutex_);
     if (waiting_.size() >= k_most) return false;
     number = ++next_;
-    waiting_.emplace(number, Question{std::move(body), std::move(done)});
+    waiting_.emplace(number,
+                     Question{std::move(body), std::move(done), std::chrono::steady_clock::now()});
   }
   room_.queue.add(room_.id, fmt::format("h/{}", number), Lane::first);
   return true;
@@ -65,6 +71,9 @@ WorkNext ServiceJudge::work(const std::string& number) {
     const std::scoped_lock lock(mutex_);
     const auto found = waiting_.find(std::stoull(number));
     if (found == waiting_.end()) return {};
+    if (!mirror_.known(kind_) &&
+        std::chrono::steady_clock::now() - found->second.asked < k_judge_wait)
+      return {k_judge_pause};
     question = std::move(found->second);
     waiting_.erase(found);
   }
@@ -128,15 +137,17 @@ Result<std::string> ServiceJudge::judge(const ServiceReview& review) {
     ZOO_TRY_VOID(remove_of(*lease, path, own().uid)); // of an earlier Service of this name
     there = fail(Code::not_found, "removed");
   }
-  if (!there) {
-    ZOO_TRY(const auto made, make(review, wish));
-    return review_passed(review.uid, allocation_patch(review, made), "");
-  }
-  if (!review.creates && own().owner != kube::text_at(review.object, "/metadata/uid") &&
+  if (there && !review.creates && own().owner != kube::text_at(review.object, "/metadata/uid") &&
       own().owner != k_unborn)
     return fail(Code::unavailable, "upstream's is of an earlier Service of this name");
-  ZOO_TRY(const auto changed, change(review, wish, *there));
-  return review_passed(review.uid, allocation_patch(review, changed), "");
+  const auto key = space + "/" + name;
+  ZOO_TRY(auto place, mirror_.claim(kind_, key, review.object, review.dry_run));
+  ZOO_TRY(const auto made, there ? change(review, wish, *there) : make(review, wish));
+  if (!review.dry_run) {
+    mirror_.made(kind_, key, made);
+    place.done();
+  }
+  return review_passed(review.uid, allocation_patch(review, made), "");
 }
 
 Result<bool> ServiceJudge::is_in_cluster(const ServiceReview& review) {

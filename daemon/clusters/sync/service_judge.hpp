@@ -6,6 +6,7 @@
 #include "daemon/clusters/sync/sync_room.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,7 +26,8 @@ public:
   ServiceJudge(const SyncRoom& room, Mirror& mirror);
 
   /// Does not block; work() answers. Without an answer from upstream the Service is let through as
-  /// it is, with a warning. False: k_most questions wait, and `done` is not called.
+  /// it is, with a warning; so it is if both sides are not read within some seconds. False: k_most
+  /// questions wait, and `done` is not called.
   bool ask(std::string body, Done done);
   /// A key of the queue without "h/". Blocking.
   WorkNext work(const std::string& number);
@@ -36,6 +38,7 @@ private:
   struct Question {
     std::string body;
     Done done;
+    std::chrono::steady_clock::time_point asked;
   };
   std::string judge(std::string_view body);
   Result<std::string> judge(const ServiceReview& review);

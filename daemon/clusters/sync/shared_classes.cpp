@@ -119,6 +119,11 @@ Result<WorkNext> SharedClasses::work(std::shared_ptr<const translate::SharedName
     const auto lease = room_.own.take();
     ZOO_TRY_VOID(room_.known_store(*lease, false));
   }
+  {
+    // What upstream shares no more goes in the cluster; another store in its place shares nothing.
+    const auto lease = room_.upstream.take();
+    ZOO_TRY_VOID(room_.known_store(*lease, true));
+  }
   missing_ = false;
   for (const auto& kind : k_class_kinds)
     ZOO_TRY_VOID(keep(kind, *names));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/kube/kubeconfig.hpp"
+#include "daemon/clusters/sync/mirror_kind.hpp"
 #include "daemon/clusters/sync/node_dress.hpp"
 
 #include <cstdint>
@@ -25,6 +26,8 @@ struct SyncWish {
   unsigned weight = 100;      ///< of its turns in the queue
   bool dns = false;           ///< Service kube-system/kube-dns is there, or comes: pods wait
   Capacity share;             ///< empty: it has none
+  MirrorLimits limits;        ///< of Services and nodePorts
+  MirrorOptions options;      ///< fixed while it is followed: another one is followed anew
   std::string server;         ///< of its API server
   std::string advertised;     ///< the host at which clients find zood
   std::uint16_t port = 0;     ///< and the cluster's own port there
@@ -39,8 +42,8 @@ struct SyncWish {
     return name == other.name && version == other.version && named == other.named &&
            node_names() == other.node_names() && virtual_nodes == other.virtual_nodes &&
            weight == other.weight && dns == other.dns && share == other.share &&
-           server == other.server && advertised == other.advertised && port == other.port &&
-           access_print == other.access_print;
+           limits == other.limits && server == other.server && advertised == other.advertised &&
+           port == other.port && access_print == other.access_print;
   }
   /// The nodes that the cluster is to have.
   std::vector<std::string> all_nodes() const {

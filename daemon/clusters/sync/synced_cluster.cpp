@@ -38,17 +38,19 @@ std::string pod_key(const json& pod) {
 } // namespace
 
 SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWish wish)
-    : parts_(parts), queue_(queue), id_(wish.id), own_([this] { return connect_own(); }),
-      upstream_(parts.connect), as_tenant_([this] {
+    : parts_(parts), queue_(queue), id_(wish.id), options_(wish.options),
+      own_([this] { return connect_own(); }), upstream_(parts.connect), as_tenant_([this] {
         auto api = parts_.connect_as();
         api->act_as(tenant_user(id_), {std::string(k_tenant_group)});
         return api;
       }),
       own_store_(wish.own_store), upstream_store_(wish.upstream_store),
-      api_address_(wish.api_address), room_(make_room()), mirror_(room_), tokens_(room_, table_),
-      events_(room_, table_), classes_(room_), judge_(room_, mirror_) {
+      api_address_(wish.api_address), room_(make_room()), mirror_(room_, wish.options),
+      labels_(room_), tokens_(room_, table_), events_(room_, table_), classes_(room_),
+      judge_(room_, mirror_) {
   set_wish(std::move(wish));
   mirror_.start();
+  labels_.start();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -62,6 +64,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
   if (!wish.share.empty()) share = share_capacity(wish.share);
   const auto nodes = wish.all_nodes();
   const auto weight = wish.weight;
+  const auto limits = wish.limits;
   {
     const std::scoped_lock lock(mutex_);
     const bool other = !wish.same(wish_);
@@ -77,6 +80,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
     std::erase_if(nodes_seen_, old);
   }
   table_.set_share(std::move(share));
+  mirror_.set_limits(limits);
   queue_.set_weight(id_, weight);
   queue_.add(id_, "o/", Lane::first); // nodes that it had
   for (const auto& name : nodes)
@@ -235,9 +239,7 @@ void SyncedCluster::set_trouble(std::string reason, std::string message) {
 /// Is this the store that it was? A kube-system of another UID is another cluster's, or one that
 /// lost its data: what is not in it is not gone.
 Result<void> SyncedCluster::known_store(upstream::ControlApi& api, bool upstreams) {
-  ZOO_TRY(const auto space, api.get("/api/v1/namespaces/kube-system"));
-  const auto uid = kube::text_at(space, "/metadata/uid");
-  if (uid.empty()) return fail(Code::unavailable, "namespace kube-system has no UID");
+  ZOO_TRY(const auto uid, store_uid(api));
   bool learned = false;
   {
     const std::scoped_lock lock(mutex_);
@@ -476,6 +478,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "d/" ? learn_dns()
                       : kind == "m/" ? mirror_.work(rest, work.attempts)
                       : kind == "x/" ? mirror_.patrol(rest)
+                      : kind == "s/" ? labels_.work(rest)
                       : kind == "t/" ? tokens_.work(rest)
                       : kind == "h/" ? Result<Next>(judge_.work(rest))
                       : kind == "e/" ? events_.work()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/clusters/sync/mirror.hpp"
+#include "daemon/clusters/sync/namespace_labels.hpp"
 #include "daemon/clusters/sync/pod_events.hpp"
 #include "daemon/clusters/sync/pod_table.hpp"
 #include "daemon/clusters/sync/queue.hpp"
@@ -62,6 +63,7 @@ public:
   SyncedCluster(const SyncedCluster&) = delete;
 
   const std::string& id() const { return id_; }
+  const MirrorOptions& options() const { return options_; }
   void set_wish(SyncWish wish); ///< any thread
   SyncState state() const;      ///< any thread
   std::size_t pods() const { return table_.size(); }
@@ -178,6 +180,7 @@ private:
   const SyncerParts& parts_;
   FairQueue& queue_;
   const std::string id_;
+  const MirrorOptions options_;
   std::stop_source stop_;
   PodTable table_;
   upstream::Connections own_, upstream_, as_tenant_;
@@ -199,6 +202,7 @@ private:
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
   const SyncRoom room_;
   Mirror mirror_;
+  NamespaceLabels labels_;
   TokenKeeper tokens_;
   PodEvents events_;
   SharedClasses classes_;

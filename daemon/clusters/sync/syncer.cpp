@@ -138,6 +138,8 @@ std::shared_ptr<SyncedCluster> Syncer::find(std::string_view id) const {
 }
 
 void Syncer::follow(SyncWish wish) {
+  if (const auto now = find(wish.id); now != nullptr && now->options() != wish.options)
+    leave(wish.id);
   std::shared_ptr<SyncedCluster> there;
   {
     const std::scoped_lock lock(mutex_);

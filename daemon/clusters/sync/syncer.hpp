@@ -30,7 +30,8 @@ public:
   /// Ends everything, while the loop still turns. Nothing is deleted.
   void stop();
 
-  /// From now on this cluster is kept so. Any thread; does not block.
+  /// From now on this cluster is kept so. Any thread, one at a time for a cluster; does not block,
+  /// unless other kinds of its objects are to be upstream than before: then it waits for calls.
   void follow(SyncWish wish);
   /// No more; when it returns nothing is written for it any more. Any thread; waits for calls.
   void leave(const std::string& id);

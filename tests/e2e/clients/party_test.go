@@ -6,6 +6,7 @@
 //	ZOO_TENANT_A, ZOO_TENANT_B          kubeconfigs of two tenants' administrators
 //	ZOO_TENANT_A_ID, ZOO_TENANT_B_ID    their IDs
 //	ZOO_ADMIN                           the kubeconfig of upstream's administrator
+//	ZOO_IN_CLUSTERS                     not empty: each tenant is a virtual cluster, whose API server is its own
 package clients
 
 import (

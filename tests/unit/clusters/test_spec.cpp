@@ -69,6 +69,29 @@ TEST_CASE("how a cluster has what it has of the upstream") {
   CHECK_FALSE(spec->dns);
 }
 
+TEST_CASE("what a cluster may have of what all share") {
+  const auto usual = api::cluster_spec({{"spec", {{"limits", json::object()}}}});
+  REQUIRE(usual);
+  CHECK_FALSE(usual->services);
+  CHECK_FALSE(usual->node_ports);
+  const auto spec =
+      api::cluster_spec({{"spec", {{"limits", {{"services", 20}, {"nodePorts", 0}}}}}});
+  REQUIRE(spec);
+  CHECK(spec->services == 20U);
+  CHECK(spec->node_ports == 0U);
+  CHECK_FALSE(usual->disruption_budgets);
+  const auto budgets = api::cluster_spec({{"spec", {{"sync", {{"podDisruptionBudgets", true}}}}}});
+  REQUIRE(budgets);
+  CHECK(budgets->disruption_budgets);
+  CHECK(refusal({{"sync", {{"podDisruptionBudgets", 1}}}}) ==
+        "spec.sync.podDisruptionBudgets must be true or false");
+  CHECK(refusal({{"limits", 7}}) == "spec.limits must be an object");
+  CHECK(refusal({{"limits", {{"services", -1}}}}) ==
+        "spec.limits.services must be a number of 0 to 10000");
+  CHECK(refusal({{"limits", {{"nodePorts", "all"}}}}) ==
+        "spec.limits.nodePorts must be a number of 0 to 10000");
+}
+
 TEST_CASE("what makes no sense is refused, the field first") {
   CHECK(refusal(json::object()) == "taken");
   CHECK(refusal({{"promoteResources", {{"nodes", "node1"}}}}) ==

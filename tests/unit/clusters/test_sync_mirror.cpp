@@ -4,6 +4,7 @@
 // their names where they apply.
 #include "common/kube/json_reads.hpp"
 #include "daemon/clusters/sync/mirror_table.hpp"
+#include "daemon/clusters/sync/namespace_labels.hpp"
 #include "daemon/clusters/sync/own_api.hpp"
 #include "daemon/clusters/sync/pod_dress.hpp"
 #include "daemon/clusters/sync/pod_events.hpp"
@@ -326,6 +327,175 @@ TEST_CASE("a table of objects knows both sides, the later of two, and has an end
   CHECK_FALSE(table.full());
   CHECK(table.keep_here({"a/0"}).size() == MirrorTable::k_most - 1);
   CHECK(table.note_here("a/more", {"v", "h"}) == Noted::other);
+}
+
+TEST_CASE("kinds that are upstream if a cluster says so") {
+  CHECK(is_on(kind("services"), {}));
+  CHECK_FALSE(is_on(kind("poddisruptionbudgets"), {}));
+  CHECK(is_on(kind("poddisruptionbudgets"), {.disruption_budgets = true}));
+  const auto wish =
+      wish_of("poddisruptionbudgets",
+              object_of(R"({"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"web"}}},
+                                          "status":{"currentHealthy":3}})"));
+  CHECK(wish.object["apiVersion"] == "policy/v1");
+  CHECK(wish.object["spec"]["minAvailable"] == 1);
+  CHECK_FALSE(wish.object.contains("status"));
+  const auto there = object_in(mapping(), "policy", "PodDisruptionBudget", wish.object);
+  REQUIRE(there);
+  CHECK((*there)["metadata"]["namespace"] == "clu5t3-default");
+}
+
+TEST_CASE("namespace: labels go down, but those that are the platform's") {
+  const auto space = [](const char* labels, const char* annotation = nullptr) {
+    json out = {{"metadata", {{"name", "n"}, {"uid", "p1"}, {"labels", json::parse(labels)}}}};
+    if (annotation != nullptr) out["metadata"]["annotations"][k_labels_annotation] = annotation;
+    return out;
+  };
+  struct Row {
+    const char* name;
+    json own, there;
+    const char* labels; ///< of the patch; null: nothing is to be done
+    const char* keys;
+  };
+  const Row rows[] = {
+      {"new with labels", space(R"({"team":"blue","kubernetes.io/metadata.name":"n"})"),
+       space(R"({"tenant.kubezoo.io/id":"clu5t3","kubernetes.io/metadata.name":"clu5t3-n"})"),
+       R"({"team":"blue"})", R"(["team"])"},
+      {"new without labels", space(R"({"kubernetes.io/metadata.name":"n"})"), space("{}"), nullptr,
+       nullptr},
+      {"exists", space(R"({"team":"blue"})"), space(R"({"team":"blue"})", R"(["team"])"), nullptr,
+       nullptr},
+      {"changed", space(R"({"team":"red"})"), space(R"({"team":"blue"})", R"(["team"])"),
+       R"({"team":"red"})", R"(["team"])"},
+      {"taken away", space("{}"), space(R"({"team":"blue","own":"x"})", R"(["team"])"),
+       R"({"team":null})", "[]"},
+      {"a level of Pod Security", space(R"({"pod-security.kubernetes.io/enforce":"privileged",
+        "pod-security.kubernetes.io/warn":"restricted"})"),
+       space(R"({"pod-security.kubernetes.io/enforce":"baseline"})"), nullptr, nullptr},
+      {"one that the platform has put there", space(R"({"team":"blue"})"),
+       space(R"({"team":"infra"})"), nullptr, nullptr},
+      {"one of zood's", space(R"({"tenant.kubezoo.io/id":"other1"})"),
+       space(R"({"tenant.kubezoo.io/id":"clu5t3"})"), nullptr, nullptr},
+      {"an annotation that is none", space(R"({"team":"blue"})"), space("{}", "{["),
+       R"({"team":"blue"})", R"(["team"])"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    const auto patch = labels_patch(row.own, row.there);
+    CHECK(patch.is_null() == (row.labels == nullptr));
+    if (row.labels == nullptr || patch.is_null()) continue;
+    CHECK(patch["metadata"]["labels"].dump() == row.labels);
+    CHECK(patch["metadata"]["annotations"][k_labels_annotation] == row.keys);
+    CHECK(patch["metadata"]["uid"] == "p1");
+  }
+}
+
+TEST_CASE("service: nodePorts are counted as upstream gives them out") {
+  struct Row {
+    const char* name;
+    const char* spec;
+    std::uint32_t ports;
+  };
+  const Row rows[] = {
+      {"ClusterIP", R"({"type":"ClusterIP","ports":[{"port":80}]})", 0},
+      {"NodePort", R"({"type":"NodePort","ports":[{"port":80},{"port":81,"nodePort":30000}]})", 2},
+      {"LoadBalancer", R"({"type":"LoadBalancer","ports":[{"port":80}]})", 1},
+      {"LoadBalancer without nodePorts",
+       R"({"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,"ports":[{"port":80},{"port":81,"nodePort":30000}]})",
+       1},
+      {"LoadBalancer with a port for its health",
+       R"({"type":"LoadBalancer","externalTrafficPolicy":"Local","ports":[{"port":80}]})", 2},
+      {"NodePort, Local", R"({"type":"NodePort","externalTrafficPolicy":"Local","ports":[{}]})", 1},
+      {"ExternalName", R"({"type":"ExternalName","ports":[{"port":80}]})", 0},
+      {"without a type", R"({"ports":[{"port":80}]})", 0},
+      {"ports that are none", R"({"type":"NodePort","ports":7})", 0},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    CHECK(kind("services").ports({{"spec", json::parse(row.spec)}}) == row.ports);
+  }
+  CHECK(kind("services").ports({{"spec", 7}}) == 0);
+  CHECK((kind("configmaps").ports == nullptr));
+}
+
+TEST_CASE("a cluster has no more Services and nodePorts upstream than it may") {
+  MirrorTable table;
+  table.set_limits({2, 3});
+  const auto taken = [&] {
+    const auto now = table.taken();
+    return fmt::format("{}/{}", now.services, now.node_ports);
+  };
+  const auto upstreams = [](const char* owner, const char* hash, std::uint64_t version) {
+    MirrorThere out{"p1", owner, hash};
+    out.version = version;
+    return out;
+  };
+  // As the cluster's API server asks: counted before it is made, and as long as it is there.
+  {
+    auto place = table.claim("a/x", 2);
+    REQUIRE(place);
+    CHECK(taken() == "1/2");
+    CHECK_FALSE(table.allows("b/y", 2));
+    CHECK(table.allows("b/y", 1));
+    table.note_there("a/x", upstreams("unborn", "h1", 1));
+    place->done();
+  }
+  CHECK(taken() == "1/2");
+  table.note_here("a/x", {"v1", "h1", 2});
+  table.note_there("a/x", upstreams("v1", "h1", 2));
+  CHECK(taken() == "1/2");
+  {
+    CHECK(table.claim("b/y", 1));
+  } // upstream has refused it after all
+  CHECK(taken() == "1/2");
+  CHECK(table.size() == 1);
+  // More ports for one that is there.
+  const auto more = table.allows("a/x", 4);
+  REQUIRE_FALSE(more);
+  CHECK(more.error().code() == Code::forbidden);
+  CHECK(
+      more.error().message() ==
+      "it needs 2 nodePorts more, and 1 are left of the 3 that the virtual cluster may have "
+      "(spec.limits.nodePorts of its VirtualCluster): have another Service do without, or ask the "
+      "platform for more");
+  // The cluster has one with more that was not asked for: what is upstream counts until it may.
+  table.note_here("a/x", {"v1", "h2", 9});
+  CHECK(taken() == "1/2");
+  CHECK_FALSE(table.claim("a/x", 9));
+  // Fewer: given back when upstream has it so.
+  table.note_here("a/x", {"v1", "h3", 1});
+  {
+    auto place = table.claim("a/x", 1);
+    REQUIRE(place);
+    CHECK(taken() == "1/2");
+    table.note_there("a/x", upstreams("v1", "h3", 3));
+    place->done();
+  }
+  CHECK(taken() == "1/1");
+  // The number of Services; a lower limit takes nothing away.
+  {
+    auto place = table.claim("b/y", 0);
+    REQUIRE(place);
+    table.note_there("b/y", upstreams("v2", "h", 4));
+    place->done();
+  }
+  CHECK(taken() == "2/1");
+  REQUIRE_FALSE(table.allows("b/z", 0));
+  CHECK(table.allows("b/z", 0).error().message().find("may have 2 Services") != std::string::npos);
+  table.set_limits({1, 0});
+  CHECK(table.allows("b/y", 0));
+  CHECK(taken() == "2/1");
+  table.drop_there("b/y");
+  CHECK(taken() == "1/1");
+  // zood comes back: what was there is counted, whatever the limit.
+  MirrorTable again;
+  again.set_limits({0, 0});
+  again.note_here("a/x", {"v1", "h3", 5});
+  CHECK(again.taken().services == 0);
+  again.note_there("a/x", upstreams("v1", "h3", 3));
+  CHECK(again.taken().node_ports == 5);
+  again.keep_there({});
+  CHECK(again.taken() == MirrorLimits{0, 0});
 }
 
 TEST_CASE("a pod's tokens are the cluster's, in a Secret of the pod's") {

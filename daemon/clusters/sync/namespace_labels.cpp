@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/namespace_labels.hpp"
+
+#include "common/base/log.hpp"
+#include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
+#include "daemon/clusters/sync/own_watch.hpp"
+#include "daemon/clusters/sync/pod_dress.hpp"
+#include "daemon/clusters/sync/pod_status.hpp"
+#include "daemon/clusters/tenant_room.hpp"
+
+#include <pthread.h>
+
+#include <set>
+
+namespace zoo::clusters::sync {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* k_spaces = "/api/v1/namespaces";
+constexpr std::string_view k_pod_security = "pod-security.kubernetes.io/";
+constexpr const char* k_name_label = "kubernetes.io/metadata.name"; ///< the API server's own
+
+std::string space_path(std::string_view name) { return k_spaces + kube::path({name}); }
+
+json wanted_labels(const json& own) {
+  const auto labels = plain_texts(own, "/metadata/labels");
+  json out = json::object();
+  for (const auto& [key, value] : labels.items())
+    if (key != k_name_label && !key.starts_with(k_pod_security)) out[key] = value;
+  return out;
+}
+
+std::set<std::string> keys_in(const json& there) {
+  std::set<std::string> out;
+  const auto annotations = kube::texts_at(there, "/metadata/annotations");
+  const auto text = annotations.find(k_labels_annotation);
+  if (text == annotations.end()) return out;
+  const auto keys = kube::parse_foreign(text->second);
+  if (!keys.is_array()) return out;
+  for (const auto& key : keys)
+    if (key.is_string()) out.insert(key.get<std::string>());
+  return out;
+}
+
+} // namespace
+
+json labels_patch(const json& own, const json& there) {
+  const auto wanted = wanted_labels(own);
+  const auto known = keys_in(there);
+  const auto labels = kube::texts_at(there, "/metadata/labels");
+  json change = json::object(), keys = json::array();
+  for (const auto& [key, value] : wanted.items()) {
+    const auto found = labels.find(key);
+    if (found != labels.end() && !known.contains(key)) continue; // the platform's
+    keys.push_back(key);
+    if (found == labels.end() || found->second != value) change[key] = value;
+  }
+  for (const auto& key : known)
+    if (!wanted.contains(key) && labels.contains(key)) change[key] = nullptr;
+  if (change.empty() && keys.size() == known.size()) return json();
+  json out = {{"metadata",
+               {{"uid", kube::text_at(there, "/metadata/uid")},
+                {"annotations", {{k_labels_annotation, kube::text_of(keys)}}}}}};
+  if (!change.empty()) out["metadata"]["labels"] = std::move(change);
+  return out;
+}
+
+NamespaceLabels::~NamespaceLabels() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void NamespaceLabels::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    ::pthread_setname_np(::pthread_self(), fmt::format("hear-{}-n", room_.id).c_str());
+    keep_hearing(
+        stop, [&] { return listen_once(stop); },
+        [&](const Error& error) {
+          log::debug("clusters", "{}: namespaces: {}", room_.id, error.text());
+        });
+  });
+}
+
+Result<void> NamespaceLabels::listen_once(const std::stop_token& stop) {
+  ZOO_TRY(auto access, room_.access());
+  OwnWatch watch;
+  watch.path = k_spaces;
+  watch.found = [this](const json& space) { note(space); };
+  watch.gone = [this](const json& space) {
+    const std::scoped_lock lock(mutex_);
+    seen_.erase(kube::text_at(space, "/metadata/name"));
+  };
+  watch.listed = [] {};
+  return hear_once(std::move(access), watch, room_.patrol, room_.calls, stop);
+}
+
+void NamespaceLabels::note(const json& space) {
+  const auto name = kube::text_at(space, "/metadata/name");
+  const auto print = fingerprint(wanted_labels(space));
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = seen_.find(name);
+    if (found != seen_.end() && found->second == print) return;
+    if (found != seen_.end() || seen_.size() < k_most) seen_[name] = print;
+  }
+  room_.queue.add(room_.id, "s/" + name, Lane::then);
+}
+
+Result<WorkNext> NamespaceLabels::work(const std::string& name_space) {
+  const auto upstreams = space_path(upstream_namespace(room_.id, name_space));
+  const auto there = [&] {
+    const auto lease = room_.upstream.take();
+    return (*lease).get(upstreams);
+  }();
+  if (!there && there.error().code() == Code::not_found) return WorkNext{}; // nothing needs it yet
+  if (!there) return fail(there.error());
+  const auto own = [&] {
+    const auto lease = room_.own.take();
+    return (*lease).get(space_path(name_space));
+  }();
+  if (!own && own.error().code() == Code::not_found) return WorkNext{}; // it goes there, too
+  if (!own) return fail(own.error());
+  const auto patch = labels_patch(*own, *there);
+  if (patch.is_null()) return WorkNext{};
+  const auto lease = room_.as_tenant.take();
+  const auto done = (*lease).merge_patch(upstreams, patch);
+  if (done || is_gone(done.error())) return WorkNext{};
+  if (!is_refusal(done.error())) return fail(done.error());
+  log::warning("clusters", "{}: the labels of namespace {} are not taken upstream: {}", room_.id,
+               name_space, done.error().message());
+  return WorkNext{};
+}
+
+} // namespace zoo::clusters::sync
