@@ -233,6 +233,7 @@ Result<void> Zood::Impl::open_store() {
 Result<void> Zood::Impl::open_audit() {
   auto options = audit_options(values);
   options.journal = journal_match();
+  if (shares_store()) options.replica = session->name();
   ZOO_TRY(audit, audit::Log::open(std::move(options)));
   return {};
 }

@@ -46,8 +46,9 @@ struct Entry {
 };
 
 /// Appends it as one line of JSON without its end. What is long is cut; empty members are left out.
-/// Bounded: k_most_line bytes. Pure.
-void append_line(std::string& out, const Entry& entry);
+/// `replica`: the zood that writes it, where several have one store; else "". Bounded: k_most_line
+/// bytes. Pure.
+void append_line(std::string& out, const Entry& entry, std::string_view replica);
 inline constexpr std::size_t k_most_line = 32 * 1024;
 
 /// Answered 401 or 403, whoever said so: zood, or upstream of what zood allowed (its admission, a
