@@ -142,6 +142,7 @@ struct Zood::Impl {
   std::unique_ptr<Clusters> clusters;
 
   const std::int64_t started = kube::unix_now();
+  std::string admin_url; ///< for the other zoods; "": none
   std::chrono::milliseconds max_stale{};
   Published<const LeaveTimes> leaving;
   std::unique_ptr<Health> health;    ///< null without health.listen
@@ -521,7 +522,8 @@ Result<void> Zood::Impl::open_admin_doors() {
   status->set_admin_listen(admin_listener->address());
   ZOO_TRY(const auto address, parse_address(admin_listener->address()));
   certificates->write_admin_kubeconfig("https://" + reachable(address).text());
-  session->tell(replica_info(started, "https://" + reachable_from_elsewhere(address).text()));
+  admin_url = "https://" + reachable_from_elsewhere(address).text();
+  session->tell(replica_info(values, started, admin_url));
   return {};
 }
 
@@ -555,6 +557,7 @@ void Zood::Impl::reload() {
     });
   }
   certificates->reload(*loaded);
+  session->tell(replica_info(*loaded, started, admin_url));
   publish_authorities();
   accounts->reload(*loaded);
   log::info("app", "reloaded");

@@ -56,6 +56,8 @@ check_fails "a version that is not there" 'Kubernetes 1.2.3 is not in clusters.b
   ctl cluster create old --kubernetes 1.2.3 --timeout 1s
 check "which goes again" ctl cluster delete old
 check_fails "a share that is none" 'must be a quantity' ctl cluster create bad --cpu much
+check_fails "its record stays with the zood that has its processes" 'virtual clusters, .default/t1. for one.*not moved to etcd' \
+  ctl store migrate --dry-run --to <(echo 'store: {driver: etcd, etcd: {endpoints: ["http://127.0.0.1:1"]}}')
 expect_match "the log of a component" 'etcd|level|{' "$(ctl cluster logs t1 etcd --tail 5 2>&1; echo '{')"
 expect_match "doctor knows it" '1 of 1 are as they should be' "$(ctl doctor -o json | jq -r '.findings[].message')"
 expect_match "and metrics count it" 'zood_virtual_clusters\{phase="Initialized"\} 1' "$(curl -s --unix-socket "$zood_dir/zood.sock" http://zood/metrics)"
