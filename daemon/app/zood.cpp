@@ -431,8 +431,8 @@ Result<void> Zood::Impl::open_admin_doors() {
     return usage_json(tenant, *terms.load(), ledger, flow_control,
                       accounts->use_of_tenant(tenant.id));
   });
-  tenants->set_findings([this, advertise] {
-    auto out = certificates->findings();
+  tenants->set_findings([this, advertise, host = door.host] {
+    auto out = certificates->findings(host);
     const auto add = [&out](std::vector<tenants::Finding> more) {
       std::move(more.begin(), more.end(), std::back_inserter(out));
     };
