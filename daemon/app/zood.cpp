@@ -486,6 +486,7 @@ Result<void> Zood::Impl::open_admin_doors() {
                   *policies, *timed, admin_workers->waiting(), engine ? engine->waiting() : 0,
                   std::move(controllers), tenants->looks(), drift->hears(),
                   loop_lag ? loop_lag->longest() : std::chrono::milliseconds(0)});
+    measure_findings(out, tenants->found());
     if (relay) relay->measure(out);
     backups->measure(out);
     migration->measure(out);
