@@ -41,7 +41,7 @@ Result<void> AllZoods::find_others() {
 
 Result<std::vector<ZoodAnswer>> AllZoods::ask(const Ask& ask) {
   std::vector<ZoodAnswer> out;
-  ZOO_TRY(auto own, ask(*first_));
+  ZOO_TRY(auto own, ask(name_, *first_));
   out.push_back({name_, std::move(own)});
   if (!found_) {
     const auto found = find_others();
@@ -50,7 +50,7 @@ Result<std::vector<ZoodAnswer>> AllZoods::ask(const Ask& ask) {
     if (!found) out.push_back({"others", fail(found.error())});
   }
   for (auto& [name, client] : others_)
-    out.push_back({name, client ? ask(**client) : Result<json>(fail(client.error()))});
+    out.push_back({name, client ? ask(name, **client) : Result<json>(fail(client.error()))});
   return out;
 }
 

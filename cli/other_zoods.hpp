@@ -26,7 +26,8 @@ struct ZoodAnswer {
 /// with that of admin.kubeconfig in its directory. One thread.
 class AllZoods {
 public:
-  using Ask = std::function<Result<nlohmann::json>(AdminClient&)>;
+  /// `zood`: its name, as in ZoodAnswer; of the first one "" until the others were found.
+  using Ask = std::function<Result<nlohmann::json>(const std::string& zood, AdminClient&)>;
 
   /// `context` outlives it. `alone`: nobody else is to be asked. Errors: as Context::client().
   static Result<AllZoods> find(Context& context, bool alone);

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 
 namespace zoo::cli {
@@ -155,7 +156,12 @@ struct Audit final : Command {
   /// What all zoods that have the store have written, by time: as one zood answers, and
   /// `replica` in each line. Who does not answer is named on standard error, once.
   Result<json> gather(Context& context, AllZoods& zoods, const api::AuditQuery& wanted) {
-    ZOO_TRY(auto answers, zoods.ask([&](AdminClient& client) { return ask(client, wanted); }));
+    ZOO_TRY(auto answers, zoods.ask([&](const std::string& zood, AdminClient& client) {
+      auto of_it = wanted;
+      if (const auto heard = seen_.find(zood); heard != seen_.end() && !heard->second.empty())
+        of_it.since = since_newest(*heard->second.rbegin(), wanted.since);
+      return ask(client, of_it);
+    }));
     if (answers.front().zood.empty() && answers.size() == 1) return answers.front().answer;
     several_ = true;
     std::vector<json> lines;
@@ -206,15 +212,15 @@ struct Audit final : Command {
     return read_journal(match, wanted, journal);
   }
 
-  /// Asks again and again for what is not older than the newest line, and leaves out what it has
-  /// seen of that. Ends when zood says no, or nobody reads what is printed.
+  /// Asks each zood again and again for what is not older than its own newest line, for their
+  /// clocks differ, and leaves out what it has seen of that. Ends when zood says no, or nobody
+  /// reads what is printed.
   Result<int> go_on(Context& context, AllZoods& zoods, api::AuditQuery wanted, const json& first) {
-    std::set<std::string> seen = remembered(first, {});
+    remember(first);
     wanted.limit = k_most;
     bool told = false;
     while (context.out.good()) {
       context.pause(k_pause);
-      if (!seen.empty()) wanted.since = since_newest(*seen.rbegin(), wanted.since);
       const auto answer = gather(context, zoods, wanted);
       if (!answer) {
         const auto code = answer.error().code();
@@ -226,11 +232,11 @@ struct Audit final : Command {
       json fresh = json::array();
       for (const auto& line : answer->value("items", json::array())) {
         const bool own = text_at(line, "/path") == "/zoo/v1/audit"; // each of which would bring one
-        if (!own && !seen.contains(key_of(line))) fresh.push_back(line);
+        if (!own && !seen_[zood_of(line)].contains(key_of(line))) fresh.push_back(line);
       }
       if (answer->value("more", false)) context.say("Lines come faster than they are shown.");
       print(context, fresh, false);
-      seen = remembered(answer->value("items", json::array()), std::move(seen));
+      remember(answer->value("items", json::array()));
     }
     return 0;
   }
@@ -247,15 +253,21 @@ struct Audit final : Command {
                   : before;
   }
 
-  /// Of `lines` and `before` those that since_newest() may bring once more.
-  static std::set<std::string> remembered(const json& lines, std::set<std::string> before) {
+  /// Whom to ask for what comes behind it. A zood alone may have been one of several when it wrote.
+  std::string zood_of(const json& line) const {
+    return several_ ? text_at(line, "/replica") : std::string();
+  }
+
+  /// Of these lines and of those before, what since_newest() may bring once more.
+  void remember(const json& lines) {
     for (const auto& line : lines)
-      before.insert(key_of(line));
-    if (before.empty()) return before;
-    const auto from = since_newest(*before.rbegin(), {});
-    const auto text = api::rfc3339(std::chrono::system_clock::to_time_t(from));
-    before.erase(before.begin(), before.lower_bound(text.substr(0, k_seconds)));
-    return before;
+      seen_[zood_of(line)].insert(key_of(line));
+    for (auto& [zood, keys] : seen_) {
+      if (keys.empty()) continue;
+      const auto from = since_newest(*keys.rbegin(), {});
+      const auto text = api::rfc3339(std::chrono::system_clock::to_time_t(from));
+      keys.erase(keys.begin(), keys.lower_bound(text.substr(0, k_seconds)));
+    }
   }
 
   Result<int> run(Context& context) override {
@@ -287,7 +299,9 @@ private:
   static constexpr std::chrono::seconds k_late{2};
   static constexpr std::size_t k_seconds = 19; ///< of an RFC 3339 time, without fraction and zone
 
-  bool several_ = false;            ///< zoods have one store
+  bool several_ = false; ///< zoods have one store
+  /// Keys of the newest lines of each zood, by its name; "": of the one that there is.
+  std::map<std::string, std::set<std::string>> seen_;
   std::set<std::string> missing_;   ///< that did not answer last
   std::vector<std::size_t> widths_; ///< of what was printed while following
 };

@@ -16,8 +16,9 @@ constexpr DoctorCheck k_checks[] = {
      "The CA in pki/ signs the certificates of all tenants' kubeconfigs. Near its end every "
      "kubeconfig has to be made anew; and it must be none that the upstream lets clients in by."},
     {"serving-certificate", "tenants' door",
-     "The certificate that the doors show. zood renews its own when a third of its life is left; "
-     "one that tls.certificate names is the platform's to renew."},
+     "The certificate that the doors show: its end, whether it is good for the host of advertise, "
+     "and whether it is by a CA that kubeconfigs trust. zood renews its own when a third of its "
+     "life is left; one that tls.certificate names is the platform's to renew."},
     {"administrators-ca", "administrators' CA",
      "The CA of admin.kubeconfig. At its end nobody administers zood from another machine; the "
      "socket goes on."},
@@ -84,7 +85,9 @@ constexpr DoctorCheck k_checks[] = {
     {"store", "store",
      "Where zood's records are: the database cannot be read, etcd has not been heard from, or the "
      "records were moved and zood is to be started where they are."},
-    {"replicas", "replicas", "The zoods that have one store open, and which of them leads."},
+    {"replicas", "replicas",
+     "The zoods that have one store open, which of them leads, and whether they agree in version "
+     "and in the settings that say what a tenant may: a tenant meets any of them."},
     {"relay", "relay",
      "Upstream calls tenants' webhooks through zood, in the tenants' own words, where it reaches "
      "the "

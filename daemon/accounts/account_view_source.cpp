@@ -166,7 +166,7 @@ void AccountViewSource::ask(const std::string& key, About about, const std::stri
   if (all >= k_max_asked || of_peer >= k_max_asked_of_connection)
     return heard(fail(Code::too_many_requests, "too many tokens are being verified; try again"));
   auto review = std::make_unique<upstream::TokenReview>(
-      parts_.upstream.caller(loop_), token, "",
+      parts_.upstream.caller(loop_), parts_.upstream.tally(), token, "",
       [this, key](const Result<upstream::TokenUser>& answer) { reviewed(key, answer); });
   memory_.ask(key, std::move(about), std::move(review), std::move(heard));
 }

@@ -119,10 +119,6 @@ Clusters::~Clusters() { close(); }
 Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
   std::unique_ptr<Clusters> out(new Clusters);
   if (!parts.values.boolean("clusters.enabled")) return out;
-  // Several zoods would each start the processes of all clusters.
-  if (parts.values.string("store.driver") != "sqlite")
-    return fail(Code::usage, "clusters.enabled needs store.driver: sqlite: control planes run "
-                             "beside one zood");
   out->impl_ = std::make_unique<Impl>(std::move(parts));
   auto& impl = *out->impl_;
   ZOO_TRY(auto settings, settings_of(impl.parts));

@@ -3,10 +3,13 @@
 
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
+#include "common/base/text.hpp"
+#include "daemon/net/address.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/tenants/records.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,21 @@ Result<std::vector<crypto::Certificate>> certificates_of(const std::filesystem::
   auto bundle = crypto::Certificate::bundle_from_pem(pem);
   if (!bundle) return fail(std::move(bundle).error().context("while reading {}", file.native()));
   return bundle;
+}
+
+/// As clients compare a server's name (RFC 9525 6.3): a first label "*" stands for any one label.
+bool good_for(const crypto::Certificate& certificate, const std::string& host) {
+  if (const auto address = net::canonical_ip(host); !address.empty()) {
+    const auto addresses = certificate.ip_sans();
+    return std::find(addresses.begin(), addresses.end(), address) != addresses.end();
+  }
+  const auto names = certificate.dns_sans();
+  if (!names) return false;
+  const auto dot = host.find('.');
+  const auto any = dot == std::string::npos ? std::string() : "*" + host.substr(dot);
+  return std::any_of(names->begin(), names->end(), [&](const std::string& name) {
+    return text::iequals(name, host) || (!any.empty() && text::iequals(name, any));
+  });
 }
 
 } // namespace
@@ -62,10 +80,11 @@ Result<DoorCertificates::Shown> DoorCertificates::tenants_identity() {
                        [&](const auto& authority) { return each.issued_by(authority); });
   };
   if (std::none_of(chain.begin(), chain.end(), known)) {
+    out.stranger = ca_file_.empty() ? "the tenants' CA" : "a CA of tls.ca";
     log::warning("app",
                  "tls.certificate is not by {}, and kubeconfigs that zood writes trust only that: "
                  "set tls.ca to the certificate of a CA it is by",
-                 ca_file_.empty() ? "the tenants' CA" : "a CA of tls.ca");
+                 out.stranger);
   }
   return with_further(std::move(out));
 }
@@ -97,6 +116,7 @@ Result<std::shared_ptr<net::TlsServerContext>> DoorCertificates::open_tenants(Se
   ticket_key_ = std::move(ticket_key);
   ZOO_TRY(auto shown, tenants_identity());
   ZOO_TRY(tenants_, open(shown.options));
+  stranger_ = std::move(shown.stranger);
   pki_.trust_server_by(std::move(shown.trusted));
   return tenants_;
 }
@@ -120,6 +140,7 @@ void DoorCertificates::load() {
     // What kubeconfigs trust goes with what the door shows, and both doors show one that
     // it trusts.
     if (!(shown ? take(*tenants_, shown->options) : refused(shown.error()))) return;
+    stranger_ = std::move(shown->stranger);
     pki_.trust_server_by(std::move(shown->trusted));
   }
   if (!admin_) return;
@@ -181,14 +202,8 @@ std::vector<std::string> DoorCertificates::cover(const std::vector<std::string>&
   if (certificate_file_.empty() && pki_.add_hosts(hosts)) load();
   std::vector<std::string> out;
   if (!serving_) return hosts;
-  const auto dns = serving_->dns_sans();
-  const auto addresses = serving_->ip_sans();
-  for (const auto& host : hosts) {
-    const auto among = [&host](const auto& names) {
-      return std::find(names.begin(), names.end(), host) != names.end();
-    };
-    if (!among(addresses) && !(dns && among(*dns))) out.push_back(host);
-  }
+  std::copy_if(hosts.begin(), hosts.end(), std::back_inserter(out),
+               [&](const auto& host) { return !good_for(*serving_, host); });
   return out;
 }
 
@@ -202,7 +217,7 @@ std::optional<DoorCertificates::Time> DoorCertificates::admin_ends() const {
   return admin_certificate_ ? std::optional(admin_certificate_->not_after()) : std::nullopt;
 }
 
-std::vector<tenants::Finding> DoorCertificates::findings() const {
+std::vector<tenants::Finding> DoorCertificates::findings(const std::string& advertised) const {
   using Level = tenants::Finding::Level;
   constexpr std::chrono::hours k_soon{14 * 24};
   std::vector<tenants::Finding> out;
@@ -228,6 +243,18 @@ std::vector<tenants::Finding> DoorCertificates::findings() const {
          certificate_file_.empty()
              ? "zood's log tells why the certificate is not made anew"
              : "renew the file of tls.certificate, then systemctl reload zood (SIGHUP)");
+  if (serving_ && !good_for(*serving_, advertised))
+    out.push_back(
+        {Level::warning, "tenants' door",
+         fmt::format("its certificate is not good for {}, which kubeconfigs name", advertised),
+         "give it that name (a subject alternative name), or set advertise to one that it "
+         "has; `zooctl kubeconfig export` has what clients use then"});
+  if (!stranger_.empty())
+    out.push_back({Level::warning, "tenants' door",
+                   fmt::format("its certificate is not by {}, and kubeconfigs that zood writes "
+                               "trust only that",
+                               stranger_),
+                   "set tls.ca to the certificate of a CA it is by, then systemctl reload zood"});
   look("administrators' CA", pki_.admin_ca(),
        "stop zood, remove admin-ca.crt, admin-ca.key, admin.crt and admin.key of its directory's "
        "pki, and start it: administrators get another kubeconfig");

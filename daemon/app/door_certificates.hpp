@@ -58,15 +58,17 @@ public:
 
   using Time = std::chrono::system_clock::time_point;
   std::optional<Time> serving_ends() const;
-  std::optional<Time> admin_ends() const;         ///< nullopt: there is no admin.kubeconfig
-  std::vector<tenants::Finding> findings() const; ///< for doctor: what the doors show, and trust
+  std::optional<Time> admin_ends() const; ///< nullopt: there is no admin.kubeconfig
+  /// For doctor: what the doors show, and trust. `advertised`: the host that kubeconfigs name.
+  std::vector<tenants::Finding> findings(const std::string& advertised) const;
 
 private:
   Result<net::TlsServerOptions> identity(const std::string& client_ca);
   Result<std::shared_ptr<net::TlsServerContext>> open(const net::TlsServerOptions& options);
   struct Shown {
     net::TlsServerOptions options;
-    std::string trusted; ///< what kubeconfigs trust then; "": the tenants' CA
+    std::string trusted;  ///< what kubeconfigs trust then; "": the tenants' CA
+    std::string stranger; ///< stranger_ then
   };
   Result<Shown> tenants_identity();
   Result<Shown> with_further(Shown shown) const;
@@ -85,6 +87,7 @@ private:
   std::shared_ptr<net::TlsServerContext> tenants_, admin_;
   std::string admin_server_;
   std::optional<crypto::Certificate> serving_, admin_certificate_;
+  std::string stranger_; ///< of whom zood.yaml's certificate is not, though kubeconfigs trust him
 };
 
 } // namespace zoo::app

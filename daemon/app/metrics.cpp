@@ -112,6 +112,18 @@ void audit(MetricText& out, const audit::Log& log) {
 
 } // namespace
 
+void measure_findings(MetricText& out,
+                      const std::optional<tenants::TenantServiceImpl::FindingCounts>& found) {
+  if (!found) return;
+  out.family("zood_findings", Type::gauge, "What the last zooctl doctor found");
+  out.sample(static_cast<double>(found->ok), {{"level", "ok"}});
+  out.sample(static_cast<double>(found->warnings), {{"level", "warning"}});
+  out.sample(static_cast<double>(found->problems), {{"level", "problem"}});
+  out.family("zood_findings_age_seconds", Type::gauge, "Since that was");
+  const auto age = std::chrono::steady_clock::now() - found->when;
+  out.sample(std::chrono::duration<double>(age).count());
+}
+
 void measure(MetricText& out, const Measured& what) {
   process(out);
   what.audit.tally().write(out);

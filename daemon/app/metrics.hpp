@@ -3,10 +3,12 @@
 
 #include "common/base/metric_text.hpp"
 #include "daemon/reconcile/runner.hpp"
+#include "daemon/tenants/service_impl.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace zoo::audit {
@@ -52,6 +54,10 @@ struct Measured {
   bool hears_drift;                   ///< Drift::hears()
   std::chrono::milliseconds loop_lag; ///< LoopLag::longest()
 };
+
+/// What the last `zooctl doctor` found; nothing until there was one.
+void measure_findings(MetricText& out,
+                      const std::optional<tenants::TenantServiceImpl::FindingCounts>& found);
 
 /// What zood says of itself at /metrics, tenants aside (docs/metrics.md). Waits for the loops, a
 /// second at most; any thread but theirs.

@@ -138,6 +138,13 @@ Result<void> check_networks(const config::Values& values) {
 }
 
 Result<void> check_clusters(const config::Values& values) {
+  if (values.boolean("clusters.enabled") && values.string("store.driver") != "sqlite")
+    return fail(
+        Code::usage,
+        "clusters.enabled needs store.driver: sqlite. The control planes of virtual clusters "
+        "run on one machine, beside the zood that has their records for itself, and of "
+        "several zoods with one etcd each would start them: set clusters.enabled to false, "
+        "or keep the records in a file");
   ZOO_TRY_VOID(clusters::parse_addresses(values.string("clusters.addresses")).map([](auto) {}));
   for (const char* key : {"clusters.ports", "clusters.node_ports"})
     ZOO_TRY_VOID(clusters::parse_ports(key, values.string(key)).map([](auto) {}));

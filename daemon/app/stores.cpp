@@ -4,8 +4,11 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/kube/age.hpp"
+#include "common/kube/json_reads.hpp"
 #include "daemon/admin/wish.hpp"
+#include "daemon/app/agreed_settings.hpp"
 #include "daemon/app/joining.hpp"
+#include "daemon/clusters/record.hpp"
 #include "daemon/store/etcd/etcd.hpp"
 #include "daemon/store/moving.hpp"
 #include "daemon/store/sqlite.hpp"
@@ -14,6 +17,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <system_error>
@@ -85,6 +90,18 @@ Result<void> clear_target(const config::StorePlace& place) {
   return {};
 }
 
+/// Control planes run beside the one zood that has their records for itself.
+Result<void> check_no_clusters(store::Store& store, const config::StorePlace& place) {
+  if (place.driver == "sqlite") return {};
+  ZOO_TRY(const auto there, clusters::all_records(store));
+  if (there.empty()) return {};
+  return fail(Code::conflict,
+              "there are {} virtual clusters, '{}' for one, and their control planes run beside a "
+              "zood that keeps its records in a file: they are not moved to etcd. Delete them "
+              "first, or leave the records where they are",
+              there.size(), there.front().key());
+}
+
 json report(const store::Moved& moved) {
   return json{{"records", moved.records},
               {"bytes", moved.bytes},
@@ -129,12 +146,13 @@ store::Replica own_replica(const config::Values& values, std::int64_t started) {
     if (out.name.empty()) out.name = "zood";
   }
   out.honours = std::chrono::ceil<std::chrono::seconds>(values.duration("replicas.max_stale"));
-  out.info = replica_info(started, {});
+  out.info = replica_info(values, started, {});
   return out;
 }
 
-std::string replica_info(std::int64_t started, const std::string& admin) {
-  json out{{"version", ZOO_VERSION}, {"started", started}};
+std::string replica_info(const config::Values& values, std::int64_t started,
+                         const std::string& admin) {
+  json out{{"version", ZOO_VERSION}, {"started", started}, {"settings", agreed_settings(values)}};
   if (!admin.empty()) out["admin"] = admin;
   return out.dump();
 }
@@ -168,6 +186,7 @@ Result<json> StoreMigration::migrate(const json& wish) {
     return fail(Code::conflict, "the records of this zood have moved already: restart it");
   if (place.text() == here_.text())
     return fail(Code::invalid, "that is the store that zood has: {}", place.text());
+  ZOO_TRY_VOID(check_no_clusters(store_, place));
   ZOO_TRY(const bool dry_run, admin::flag_member(wish, "dryRun", false));
   ZOO_TRY(const bool clears, admin::flag_member(wish, "clearTarget", false));
   if (clears && !dry_run) ZOO_TRY_VOID(clear_target(place));
@@ -263,6 +282,47 @@ tenants::Finding finding_of(const std::vector<store::Member>& all) {
           ""};
 }
 
+std::vector<tenants::Finding> findings_of(const std::vector<store::Replica>& all,
+                                          std::string_view own) {
+  using Level = tenants::Finding::Level;
+  std::vector<tenants::Finding> out;
+  std::map<std::string, json> settings; // by name
+  std::set<std::string> versions;
+  std::string leader;
+  for (const auto& each : all) {
+    const auto info = json::parse(each.info, nullptr, false);
+    if (each.leads) leader = each.name;
+    if (!info.is_object()) continue;
+    versions.insert(kube::text_at(info, "/version"));
+    settings[each.name] = info.value("settings", json());
+  }
+  const auto mine = settings[std::string(own)];
+  for (const auto& [name, theirs] : settings) {
+    const auto keys = differing_settings(mine, theirs);
+    if (keys.empty()) continue;
+    out.push_back({Level::warning, "replicas",
+                   fmt::format("zood '{}' has other values than '{}' of {}: what a tenant may "
+                               "depends on which of them it meets",
+                               name, own, fmt::join(keys, ", ")),
+                   "give all zoods the same values of these, then reload or restart them"});
+  }
+  if (leader.empty()) {
+    out.push_back({Level::warning, "replicas",
+                   "no zood leads: what is wanted is recorded, and not done",
+                   "wait for a quarter of a minute; their logs have more"});
+  } else if (versions.size() > 1) {
+    out.push_back({Level::warning, "replicas",
+                   fmt::format("{} zoods of different versions have this store: {}", all.size(),
+                               fmt::join(versions, ", ")),
+                   "upgrade all of them"});
+  } else if (out.empty()) {
+    out.push_back({Level::ok, "replicas",
+                   fmt::format("{} zoods have this store, and '{}' leads", all.size(), leader),
+                   ""});
+  }
+  return out;
+}
+
 std::vector<tenants::Finding> StoreMigration::findings() const {
   using Level = tenants::Finding::Level;
   std::vector<tenants::Finding> out;
@@ -281,28 +341,9 @@ std::vector<tenants::Finding> StoreMigration::findings() const {
   } else if (const auto members = store_.members(); !members.empty()) {
     out.push_back(finding_of(members));
   }
-  const auto replicas = session_.replicas();
-  if (!replicas) return out; // told of above, in a moment
-  std::set<std::string> versions;
-  std::string leader;
-  for (const auto& each : *replicas) {
-    const auto info = json::parse(each.info, nullptr, false);
-    versions.insert(info.is_object() ? info.value("version", "") : std::string());
-    if (each.leads) leader = each.name;
-  }
-  if (leader.empty()) {
-    out.push_back({Level::warning, "replicas",
-                   "no zood leads: what is wanted is recorded, and not done",
-                   "wait for a quarter of a minute; their logs have more"});
-  } else if (versions.size() > 1) {
-    out.push_back({Level::warning, "replicas",
-                   fmt::format("{} zoods of different versions have this store: {}",
-                               replicas->size(), fmt::join(versions, ", ")),
-                   "upgrade all of them"});
-  } else {
-    out.push_back(
-        {Level::ok, "replicas",
-         fmt::format("{} zoods have this store, and '{}' leads", replicas->size(), leader), ""});
+  if (const auto replicas = session_.replicas()) { // else it is told of above, in a moment
+    auto more = findings_of(*replicas, session_.name());
+    std::move(more.begin(), more.end(), std::back_inserter(out));
   }
   return out;
 }

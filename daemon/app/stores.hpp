@@ -15,6 +15,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace zoo::app {
@@ -33,9 +35,14 @@ Result<OpenedStore> open_store(const config::Values& values, bool empty = false)
 
 /// What this zood is to the others that have its store open; `started` in Unix seconds.
 store::Replica own_replica(const config::Values& values, std::int64_t started);
-/// Replica::info: {"version", "started", "admin"}; `admin` is the URL of its TLS door for
-/// administrators, "" while it has none.
-std::string replica_info(std::int64_t started, const std::string& admin);
+/// Replica::info: {"version", "started", "settings", "admin"}; settings: agreed_settings(); `admin`
+/// is the URL of its TLS door for administrators, "" while it has none.
+std::string replica_info(const config::Values& values, std::int64_t started,
+                         const std::string& admin);
+/// What `zooctl doctor` says of the zoods that have the store open, of which `own` is this one's
+/// name: that nobody leads, that their versions or settings differ. Pure.
+std::vector<tenants::Finding> findings_of(const std::vector<store::Replica>& all,
+                                          std::string_view own);
 
 /// What `zooctl doctor` says of them; `all` is not empty.
 tenants::Finding finding_of(const std::vector<store::Member>& all);

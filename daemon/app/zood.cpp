@@ -142,6 +142,7 @@ struct Zood::Impl {
   std::unique_ptr<Clusters> clusters;
 
   const std::int64_t started = kube::unix_now();
+  std::string admin_url; ///< for the other zoods; "": none
   std::chrono::milliseconds max_stale{};
   Published<const LeaveTimes> leaving;
   std::unique_ptr<Health> health;    ///< null without health.listen
@@ -233,6 +234,7 @@ Result<void> Zood::Impl::open_store() {
 Result<void> Zood::Impl::open_audit() {
   auto options = audit_options(values);
   options.journal = journal_match();
+  if (shares_store()) options.replica = session->name();
   ZOO_TRY(audit, audit::Log::open(std::move(options)));
   return {};
 }
@@ -429,8 +431,8 @@ Result<void> Zood::Impl::open_admin_doors() {
     return usage_json(tenant, *terms.load(), ledger, flow_control,
                       accounts->use_of_tenant(tenant.id));
   });
-  tenants->set_findings([this, advertise] {
-    auto out = certificates->findings();
+  tenants->set_findings([this, advertise, host = door.host] {
+    auto out = certificates->findings(host);
     const auto add = [&out](std::vector<tenants::Finding> more) {
       std::move(more.begin(), more.end(), std::back_inserter(out));
     };
@@ -484,6 +486,7 @@ Result<void> Zood::Impl::open_admin_doors() {
                   *policies, *timed, admin_workers->waiting(), engine ? engine->waiting() : 0,
                   std::move(controllers), tenants->looks(), drift->hears(),
                   loop_lag ? loop_lag->longest() : std::chrono::milliseconds(0)});
+    measure_findings(out, tenants->found());
     if (relay) relay->measure(out);
     backups->measure(out);
     migration->measure(out);
@@ -520,7 +523,8 @@ Result<void> Zood::Impl::open_admin_doors() {
   status->set_admin_listen(admin_listener->address());
   ZOO_TRY(const auto address, parse_address(admin_listener->address()));
   certificates->write_admin_kubeconfig("https://" + reachable(address).text());
-  session->tell(replica_info(started, "https://" + reachable_from_elsewhere(address).text()));
+  admin_url = "https://" + reachable_from_elsewhere(address).text();
+  session->tell(replica_info(values, started, admin_url));
   return {};
 }
 
@@ -554,6 +558,7 @@ void Zood::Impl::reload() {
     });
   }
   certificates->reload(*loaded);
+  session->tell(replica_info(*loaded, started, admin_url));
   publish_authorities();
   accounts->reload(*loaded);
   log::info("app", "reloaded");

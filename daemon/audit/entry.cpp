@@ -87,10 +87,11 @@ bool connects(std::string_view subresource) {
 
 } // namespace
 
-void append_line(std::string& out, const Entry& entry) {
+void append_line(std::string& out, const Entry& entry, std::string_view replica) {
   out += R"({"time":")";
   append_time(out, entry.time);
   out += '"';
+  put(out, R"(,"replica":)", replica);
   put(out, R"(,"door":)", entry.door);
   put(out, R"(,"tenant":)", entry.tenant);
   put(out, R"(,"user":)", entry.user);

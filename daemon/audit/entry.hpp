@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,21 @@ inline constexpr std::array<std::string_view, 5> k_stages = {"authn", "queue", "
                                                              "upstream_first_byte", "write"};
 enum class Stage : std::uint8_t { authn, queue, authz, first_byte, write };
 
+/// Why a watch is over whose answer had begun.
+enum class Ending : std::uint8_t {
+  none,      ///< it was no watch, or one that was refused
+  done,      ///< in order: its time was over, or upstream ended it
+  leaving,   ///< in order: zood ends
+  expired,   ///< its client has to list again
+  withdrawn, ///< the credential or the right that opened it is not good any more
+  unread,    ///< its client, or others of its tenant, do not read
+  client,    ///< it went away
+  broken,    ///< upstream, or something that could not be translated
+};
+
+/// What a body was in, as the client had it.
+enum class Encoding : std::uint8_t { json, protobuf, yaml };
+
 /// One request that is over: who, what, and what became of it. Never a body, a query (it carries
 /// commands and tokens), a header's value beside User-Agent, or an answer. Views into the exchange.
 struct Entry {
@@ -41,13 +57,17 @@ struct Entry {
   Decision decision = Decision::none;
   std::string_view reason;
   std::string_view trace_id; ///< of the client's traceparent
+  Ending ending = Ending::none;
+  /// Of bodies whose objects were translated; nullopt: none was, as of logs and tunnels.
+  std::optional<Encoding> read_as, told_as;
   /// How long each Stage took; all 0 where nobody looked, as of what is long-running.
   std::array<std::chrono::microseconds, k_stages.size()> stages{};
 };
 
 /// Appends it as one line of JSON without its end. What is long is cut; empty members are left out.
-/// Bounded: k_most_line bytes. Pure.
-void append_line(std::string& out, const Entry& entry);
+/// `replica`: the zood that writes it, where several have one store; else "". Bounded: k_most_line
+/// bytes. Pure.
+void append_line(std::string& out, const Entry& entry, std::string_view replica);
 inline constexpr std::size_t k_most_line = 32 * 1024;
 
 /// Answered 401 or 403, whoever said so: zood, or upstream of what zood allowed (its admission, a

@@ -73,7 +73,7 @@ void Log::add(const std::optional<api::AuditLevel>& own_level, const Entry& entr
   if (!audited && !shown) return;
   thread_local std::string line;
   line.clear();
-  append_line(line, entry);
+  append_line(line, entry, options_.replica);
   if (shown) log::debug("access", "{}", line);
   if (!audited) return;
   line += '\n';

@@ -36,6 +36,9 @@ void Tally::add(const Entry& entry) {
   count(door.decisions[static_cast<std::size_t>(entry.decision)]);
   count(door.bytes_in, entry.bytes_in);
   count(door.bytes_out, entry.bytes_out);
+  if (entry.ending != Ending::none) count(endings_[static_cast<std::size_t>(entry.ending) - 1]);
+  if (entry.read_as) count(read_[static_cast<std::size_t>(*entry.read_as)], entry.bytes_in);
+  if (entry.told_as) count(told_[static_cast<std::size_t>(*entry.told_as)], entry.bytes_out);
   auto& times = door.times[verb];
   times.add(entry.took);
   if (std::all_of(entry.stages.begin(), entry.stages.end(),
@@ -74,6 +77,15 @@ void Tally::write(MetricText& out) const {
   out.family("zood_response_bytes_total", Type::counter, "Bodies of answers");
   for (std::size_t d = 0; d < k_doors.size(); ++d)
     out.sample(value(doors_[d].bytes_out), {{"door", k_doors[d]}});
+  out.family("zood_translated_bytes_total", Type::counter,
+             "Bodies of objects that were translated, as clients had them");
+  for (std::size_t i = 0; i < k_encodings.size(); ++i) {
+    out.sample(value(read_[i]), {{"direction", "inward"}, {"encoding", k_encodings[i]}});
+    out.sample(value(told_[i]), {{"direction", "outward"}, {"encoding", k_encodings[i]}});
+  }
+  out.family("zood_watch_ends_total", Type::counter, "Watches that are over, and why");
+  for (std::size_t i = 0; i < k_endings.size(); ++i)
+    out.sample(value(endings_[i]), {{"reason", k_endings[i]}});
   out.family("zood_request_duration_seconds", Type::histogram,
              "From the request's head to the end of its answer");
   for (std::size_t d = 0; d < k_doors.size(); ++d) {

@@ -23,6 +23,11 @@ public:
 
   static constexpr std::array<std::string_view, 9> k_verbs = {
       "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "other"};
+  /// By Ending, but for `none`.
+  static constexpr std::array<std::string_view, 7> k_endings = {
+      "done", "leaving", "expired", "withdrawn", "unread", "client", "broken"};
+  static constexpr std::array<std::string_view, 3> k_encodings = {"json", "protobuf",
+                                                                  "yaml"}; ///< by Encoding
   /// As Entry::door names them.
   static constexpr std::array<std::string_view, 4> k_doors = {"tenants", "admin", "accounts",
                                                               "aggregated"};
@@ -38,6 +43,8 @@ private:
   };
   std::array<Door, k_doors.size()> doors_{};
   std::array<Histogram, k_stages.size()> stages_{};
+  std::array<Count, k_endings.size()> endings_{};
+  std::array<Count, k_encodings.size()> read_{}, told_{}; ///< bytes that were translated
 };
 
 } // namespace zoo::audit

@@ -289,11 +289,13 @@ void Exchange::resolve() {
       head_.headers.get("content-type").starts_with(translate::k_protobuf)) {
     // One rewriter, one set of rules: what follows reads JSON (docs/decisions/006).
     if (!become(translate::protobuf_to_json(body_))) return;
+    outcome_.read_as = audit::Encoding::protobuf;
     head_.headers.set("content-type", "application/json");
   }
   const bool deletes = target_.verb == "delete" || target_.verb == "deletecollection";
   if (deletes && head_.headers.get("content-type").starts_with(translate::k_yaml)) { // its options
     if (!become(kube::yaml_to_json(body_.empty() ? "{}" : body_))) return;
+    outcome_.read_as = audit::Encoding::yaml;
     head_.headers.set("content-type", "application/json");
   }
   if (target_.writes() && !deletes && !target_.connect) {
@@ -309,6 +311,7 @@ void Exchange::resolve() {
       kube::YamlLimits limits;
       limits.keep_repeated_keys = validation == nullptr || *validation != "Strict";
       if (!become(kube::yaml_to_json(body_, limits))) return;
+      outcome_.read_as = audit::Encoding::yaml;
     }
   }
   if (begin_served()) return;
@@ -466,6 +469,7 @@ void Exchange::withdraw(std::string_view why) {
   log::info("gateway", "{} {} of {} ends: {}", head_.method, http::logged(head_.target),
             access::owner_of(route_->principal()), why);
   outcome_.reason = why;
+  ends(audit::Ending::withdrawn);
   // A watch may end at any time, and its client comes back to hear why.
   if (target_.verb == "watch" && head_sent_) return finish();
   abort(Error(Code::forbidden, std::string(why)));

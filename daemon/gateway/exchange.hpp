@@ -32,8 +32,6 @@
 
 namespace zoo::gateway {
 
-class Exchange;
-
 /// One tenant request from accept to answer (docs/life-of-a-request.md). Collects the body
 /// (bounded), asks the authorizer, picks a Flow (dispatch.cpp) and is what flows answer through.
 /// Loop thread only; owned by the connection.
@@ -97,6 +95,7 @@ public:
   void heard(const http::ResponseHead& head);
   /// The answer broke off: the client must not take it for whole.
   void abort(const Error& why);
+  void ends(audit::Ending why) { outcome_.ending = why; } ///< a watch, for /metrics
   bool head_sent() const { return head_sent_; }
   void take_back_head(); ///< where nothing has left yet, something else is answered
   bool done() const { return done_; }

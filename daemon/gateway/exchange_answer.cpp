@@ -57,6 +57,25 @@ void tell_slow(const audit::Entry& entry) {
   log::write(LogLevel::warning, "gateway", line, fields);
 }
 
+/// Of a request whose answer has begun.
+audit::Ending ending_of(const translate::Target& target, const Outcome& outcome, bool leaving) {
+  using audit::Ending;
+  constexpr int k_went_away = 499;
+  if (target.verb != "watch" || !target.resource_request) return Ending::none;
+  if (outcome.status == k_went_away) return Ending::client;
+  if (outcome.status >= 300) return Ending::none; // it was refused
+  if (outcome.ending != Ending::none) return outcome.ending;
+  return leaving ? Ending::leaving : Ending::done;
+}
+
+/// Which bodies were translated: logs, tunnels and what services behind upstream say are not.
+void tell_bodies(const translate::Target& target, const Outcome& outcome, audit::Entry& entry) {
+  if (!target.resource_request || target.connect) return;
+  if (target.long_running && target.verb != "watch") return;
+  if (target.writes() && outcome.bytes_in > 0) entry.read_as = outcome.read_as;
+  if (outcome.status < 300 && outcome.bytes > 0) entry.told_as = outcome.told_as;
+}
+
 /// A refusal in the words of Kubernetes, with the object's name: of a create that is in the body,
 /// and of an apply in the path, and both are told alike.
 std::string status_of(const Error& error, const translate::Target& target, std::string_view body) {
@@ -84,6 +103,9 @@ Result<void> Exchange::answer_as(const translate::Negotiated& wanted, bool event
   }
   const bool plain = !wanted.yaml && !wanted.protobuf;
   if (plain && !socket) return {};
+  outcome_.told_as = wanted.yaml       ? audit::Encoding::yaml
+                     : wanted.protobuf ? audit::Encoding::protobuf
+                                       : audit::Encoding::json;
   const auto encoding = wanted.yaml ? Encoding::yaml
                         : plain     ? Encoding::json_events
                         : events    ? Encoding::protobuf_events
@@ -147,6 +169,7 @@ void Exchange::count_unread() {
 }
 
 void Exchange::holds_too_much() {
+  ends(audit::Ending::unread);
   outcome_.reason = view().shows_own_keys()
                         ? "its client, or others of its tenant, do not read: no room for what comes"
                         : "its client, or others of its user, do not read: no room for what comes";
@@ -412,6 +435,7 @@ void Exchange::abort(const Error& why) {
   take_back_head();
   if (!head_sent_) return fail(why);
   outcome_.reason = error_row(why.code()).reason;
+  if (outcome_.ending == audit::Ending::none) ends(audit::Ending::broken);
   tell(LogLevel::warning, head_, route_, " broke off:", why);
   break_off();
 }
@@ -478,6 +502,8 @@ void Exchange::tell_audit() {
   entry.reason = outcome_.reason;
   entry.trace_id = translate::trace_id_of(head_.headers.get("traceparent"));
   if (!target_.long_running) left_.measure(begun_, entry);
+  if (head_sent_) entry.ending = ending_of(target_, outcome_, leaving_);
+  tell_bodies(target_, outcome_, entry);
   log->add(level, entry);
   if (entry.took >= k_slow && !target_.long_running) tell_slow(entry);
 }

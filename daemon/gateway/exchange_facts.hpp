@@ -52,6 +52,8 @@ struct Outcome {
   int status = 0;
   std::size_t bytes = 0, bytes_in = 0;
   audit::Decision decision = audit::Decision::none;
+  audit::Ending ending = audit::Ending::none; ///< of a watch, where it is more than its time
+  audit::Encoding read_as = audit::Encoding::json, told_as = audit::Encoding::json; ///< bodies
   std::string reason;
 };
 

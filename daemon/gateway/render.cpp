@@ -316,6 +316,7 @@ EventWriter::EventWriter(Exchange& exchange, const Rendering& rendering)
 
 Result<void> EventWriter::event(std::string_view upstream_event, std::string& out) {
   ZOO_TRY(const auto event, translate::parse_event(upstream_event));
+  if (event.type == translate::EventType::error) exchange_.ends(audit::Ending::expired);
   const bool object =
       event.type != translate::EventType::bookmark && event.type != translate::EventType::error;
   // A namespace that ceases to be the tenant's loses its label, by which it is watched: what goes

@@ -311,7 +311,21 @@ std::vector<Finding> TenantServiceImpl::doctor() {
   }
   const Lease api(*this);
   if (examine_upstream(*api, out)) examine_tenants(*api, out);
+  FindingCounts found{std::chrono::steady_clock::now()};
+  for (const auto& each : out) {
+    auto& count = each.level == Finding::Level::ok        ? found.ok
+                  : each.level == Finding::Level::warning ? found.warnings
+                                                          : found.problems;
+    ++count;
+  }
+  const std::scoped_lock lock(found_mutex_);
+  found_ = found;
   return out;
+}
+
+std::optional<TenantServiceImpl::FindingCounts> TenantServiceImpl::found() const {
+  const std::scoped_lock lock(found_mutex_);
+  return found_;
 }
 
 } // namespace zoo::tenants

@@ -6,9 +6,12 @@
 #include "daemon/tenants/service.hpp"
 #include "daemon/tenants/survey.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +66,12 @@ public:
   void relay_changed() { controller_.relay_changed(); }
   void touch_all() { controller_.touch_all(); }
   void lead() { controller_.lead(); }
+  /// What the last doctor() found; nullopt: nobody has asked yet.
+  struct FindingCounts {
+    std::chrono::steady_clock::time_point when;
+    std::size_t ok = 0, warnings = 0, problems = 0;
+  };
+  std::optional<FindingCounts> found() const; ///< any thread
   std::uint64_t looks() const { return controller_.looks(); }
   reconcile::Counts counts() const { return controller_.counts(); }
 
@@ -105,6 +114,8 @@ private:
   const upstream::Credential* credential_;
   Usage usage_;
   Findings findings_;
+  mutable std::mutex found_mutex_; ///< for a few instructions
+  std::optional<FindingCounts> found_;
   std::mutex clients_mutex_;
   std::vector<std::unique_ptr<upstream::ControlApi>> clients_;
   Survey survey_;

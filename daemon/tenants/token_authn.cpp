@@ -62,7 +62,7 @@ void TokenAuthenticator::ask(const std::string& key, const std::string& token, T
     return done(fail(Code::too_many_requests, "too many tokens are being verified; try again"));
   }
   auto review = std::make_unique<upstream::TokenReview>(
-      upstream_.caller(loop_), token, access::k_audience,
+      upstream_.caller(loop_), upstream_.tally(), token, access::k_audience,
       [this, key](const Result<upstream::TokenUser>& answer) { answered(key, answer); });
   memory_.ask(key, {std::move(claims), unknown}, std::move(review), std::move(done));
 }

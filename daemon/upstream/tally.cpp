@@ -32,6 +32,11 @@ void Tally::failed(Code code) {
   count.fetch_add(1, std::memory_order_relaxed);
 }
 
+void Tally::reviewed(const Result<void>& said) {
+  const std::size_t place = said ? 0 : said.error().code() == Code::unauthorized ? 1 : 2;
+  reviews_[place].fetch_add(1, std::memory_order_relaxed);
+}
+
 void Tally::write(MetricText& out) const {
   using Type = MetricText::Type;
   out.family("zood_upstream_request_duration_seconds", Type::histogram,
@@ -51,6 +56,11 @@ void Tally::write(MetricText& out) const {
              "Times that upstream had forgotten the place of a shared watch");
   out.sample(tally_value(gaps_[1]), {{"result", "bridged"}});
   out.sample(tally_value(gaps_[0]), {{"result", "expired"}});
+  out.family("zood_token_reviews_total", Type::counter,
+             "Bearer tokens that upstream was asked about");
+  constexpr std::array<std::string_view, 3> k_said = {"authenticated", "refused", "unavailable"};
+  for (std::size_t i = 0; i < k_said.size(); ++i)
+    out.sample(tally_value(reviews_[i]), {{"result", k_said[i]}});
 }
 
 } // namespace zoo::upstream

@@ -25,6 +25,8 @@ public:
   /// A shared watch whose place upstream had forgotten went on with what had changed since, or its
   /// subscribers had to begin anew.
   void gap(bool bridged) { gaps_[bridged ? 1 : 0].fetch_add(1, std::memory_order_relaxed); }
+  /// A TokenReview is over: upstream knows the token's user, knows none, or has not said.
+  void reviewed(const Result<void>& said);
   void write(MetricText& out) const;
 
 private:
@@ -32,6 +34,7 @@ private:
   std::array<Histogram, 4> took_; ///< by Asks
   Count unavailable_{0}, timeout_{0}, refused_{0}, throttled_{0}, server_error_{0}, events_{0};
   std::array<Count, 2> gaps_{};
+  std::array<Count, 3> reviews_{}; ///< authenticated, refused, unavailable
 };
 
 } // namespace zoo::upstream

@@ -60,10 +60,14 @@ Result<TokenUser> read_review(const Result<Answer>& answer, std::string_view aud
 
 } // namespace
 
-TokenReview::TokenReview(Caller& caller, std::string_view token, std::string_view audience,
-                         Done done)
+TokenReview::TokenReview(Caller& caller, Tally& tally, std::string_view token,
+                         std::string_view audience, Done done)
     : call_(caller, head_of_review(), review_of(token, audience), k_max_answer,
-            [done = std::move(done), audience = std::string(audience)](
-                const Result<Answer>& answer) { done(read_review(answer, audience)); }) {}
+            [done = std::move(done), &tally,
+             audience = std::string(audience)](const Result<Answer>& answer) {
+              const auto said = read_review(answer, audience);
+              tally.reviewed(said ? Result<void>() : fail(said.error()));
+              done(said);
+            }) {}
 
 } // namespace zoo::upstream

@@ -4,6 +4,7 @@
 #include "common/base/make_room.hpp"
 #include "common/base/result.hpp"
 #include "daemon/upstream/buffered_call.hpp"
+#include "daemon/upstream/tally.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -32,7 +33,9 @@ public:
   /// `audience`: that the token must be for; "": whatever upstream itself takes. `done` comes once,
   /// never from inside, and may destroy this. Code::unauthorized: it is nobody's;
   /// Code::unavailable: upstream does not say.
-  TokenReview(Caller& caller, std::string_view token, std::string_view audience, Done done);
+  /// It is counted in `tally`.
+  TokenReview(Caller& caller, Tally& tally, std::string_view token, std::string_view audience,
+              Done done);
 
 private:
   BufferedCall call_;

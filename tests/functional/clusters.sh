@@ -60,6 +60,8 @@ check_fails "one that is none" 'spec.limits.nodePorts must be a number of 0 to 1
 check "so many Services" ctl cluster limit t1 --services 7
 expect "stand in its spec" 7 "$(field t1 .spec.limits.services)"
 check_fails "a share that is none" 'must be a quantity' ctl cluster create bad --cpu much
+check_fails "its record stays with the zood that has its processes" 'virtual clusters, .default/t1. for one.*not moved to etcd' \
+  ctl store migrate --dry-run --to <(echo 'store: {driver: etcd, etcd: {endpoints: ["http://127.0.0.1:1"]}}')
 expect_match "the log of a component" 'etcd|level|{' "$(ctl cluster logs t1 etcd --tail 5 2>&1; echo '{')"
 expect_match "doctor knows it" '1 of 1 are as they should be' "$(ctl doctor -o json | jq -r '.findings[].message')"
 expect_match "and metrics count it" 'zood_virtual_clusters\{phase="Initialized"\} 1' "$(curl -s --unix-socket "$zood_dir/zood.sock" http://zood/metrics)"

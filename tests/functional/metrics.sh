@@ -39,6 +39,19 @@ kill "$watch"
 wait "$watch" 2>/dev/null
 unwatched() { [[ $(value zood_long_running) == 0 ]]; }
 eventually "which end" 30 unwatched
+ended() { [[ $(value 'zood_watch_ends_total{reason="client"}') -ge 1 ]]; }
+eventually "and it is counted why" 30 ended
+before=$(value 'zood_translated_bytes_total{direction="inward",encoding="yaml"}')
+printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: written}\n' >"$TMPDIR/written.yaml"
+unpack "$a"
+expect "an object in YAML" 201 "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$TMPDIR/$a.ca" --cert "$TMPDIR/$a.crt" --key "$TMPDIR/$a.key" -H 'Content-Type: application/yaml' \
+  --data-binary "@$TMPDIR/written.yaml" "https://$zood_address/api/v1/namespaces/default/configmaps")"
+translated() { [[ $(value 'zood_translated_bytes_total{direction="inward",encoding="yaml"}') == $((before + $(stat -c %s "$TMPDIR/written.yaml"))) ]]; }
+eventually "is counted as it came" 30 translated
+check "and what went out" test "$(value 'zood_translated_bytes_total{direction="outward",encoding="json"}')" -gt 0
+expect_no_match "what doctor found is not known before it was asked" '^zood_findings' "$(metrics)"
+ctl doctor >"$TMPDIR/doctor.txt" 2>&1
+expect "and then it is" "$(grep -c '^ok ' "$TMPDIR/doctor.txt")" "$(value 'zood_findings{level="ok"}')"
 expect "nothing is in flight at rest" "0 0 0" "$(value zood_requests_inflight) $(value zood_requests_queued) $(value zood_buffered_bytes)"
 written=$(value zood_audit_lines_total)
 expect_match "lines of the audit log" '^[1-9]' "$written"

@@ -37,7 +37,7 @@ check "an invitation" ctl replica invite -o "$TMPDIR/invitation"
 expect "is nobody else's" 600 "$(stat -c %a "$TMPDIR/invitation")"
 expect_match "another zood joins" 'start it with' "$("$ZOO_BUILD/bin/zood" --join "$TMPDIR/invitation" --dir "$TMPDIR/b" 2>&1)"
 check_status "once in a directory" 6 "$ZOO_BUILD/bin/zood" --join "$TMPDIR/invitation" --dir "$TMPDIR/b"
-{ cat "$TMPDIR/b/zood.yaml" && echo 'replicas: {name: second}' && echo 'admin: {listen: "127.0.0.1:0"}'; } >"$TMPDIR/b/own.yaml"
+{ cat "$TMPDIR/b/zood.yaml" && echo 'replicas: {name: second}' && echo 'admin: {listen: "127.0.0.1:0"}' && echo 'quota: {loadbalancers: 77}'; } >"$TMPDIR/b/own.yaml"
 ln -s b/own.yaml "$TMPDIR/b.yaml"
 sed -i "s|etcd/|$TMPDIR/b/etcd/|" "$TMPDIR/b/own.yaml"
 run_zood b
@@ -50,6 +50,10 @@ expect_match "one leads" '^second +no ' "$(ctl replica list)"
 lists() { ctl status | says_line -E "$1"; }
 eventually "status lists the one that leads" 30 lists '^Replica first: +[0-9].*, leads, started '
 eventually "and the other" 30 lists '^Replica second: +[0-9].*, started '
+differ() { { ctl doctor -o json || :; } | jq -e '.findings[] | select(.subject == "replicas" and .level == "warning").message | test("^zood .second. has other values than .first. of quota.loadbalancers: ")'; }
+on a
+check "doctor names what is to be the same at both, and is not" differ
+on b
 check_status "no records are moved away from two" 6 ctl store migrate --to <(echo "store: {path: $TMPDIR/other.db}")
 
 # ---- what is written at either is so at both --------------------------------------------------------------------------
@@ -77,6 +81,7 @@ for name in a b; do
   on "$name"
   eventually "the audit log at $name has what was asked of both" 30 both
 done
+expect "each line says who wrote it" "first second" "$(jq -r .replica "$TMPDIR"/[ab]/audit/audit.log | sort -u | paste -sd ' ')"
 sorted() { ctl audit "$one" -o json | jq -e '[.items[].time] | length > 2 and . == sort'; }
 check "by time" sorted
 expect_match "a table names them" '^TIME +REPLICA ' "$(ctl audit "$one")"

@@ -81,6 +81,10 @@ check "and no version falls" rises $((before - 1)) "$(revision "$a")"
 for id in "$a" "$b"; do check "$id goes" ctl tenant delete "$id" --wait; done
 stop_zood
 
+for how in --check-config --listen=127.0.0.1:0; do
+  check_fails "virtual clusters want a zood of their own ($how)" 'clusters.enabled needs store.driver: sqlite' timeout 100 "$ZOO_BUILD/bin/zood" "$how" --dir "$TMPDIR/other" \
+    --upstream "$ZOO_E2E_KUBECONFIG" --config <(echo 'store: {driver: etcd, etcd: {endpoints: ["http://127.0.0.1:1"]}}' && echo 'clusters: {enabled: true}')
+done
 check_status "without etcd no zood starts, and says so by its status" 69 timeout 100 "$ZOO_BUILD/bin/zood" --dir "$TMPDIR/other" --upstream "$ZOO_E2E_KUBECONFIG" --listen 127.0.0.1:0 \
   --config <(echo 'store: {driver: etcd, etcd: {endpoints: ["http://127.0.0.1:1"]}}')
 

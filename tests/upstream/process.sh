@@ -3,14 +3,15 @@
 # Sourced. Processes in the background by files that name them: pid and start time, which together name one process for
 # good, whatever pids are given out again later.
 
-# The kernel's start time of a process; fails when there is none, or only its remains.
+# The kernel's start time of a process; fails when there is none, or only its remains. Where threads of it are still ending, it has its
+# ports and files, although proc(5) says "Z" of its first one.
 start_time() {
   local stat
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
   stat=${stat##*) }
   # shellcheck disable=SC2086 # the fields are to be split
   set -- $stat
-  [[ $1 != Z ]] && echo "${20}"
+  [[ $1 != Z || ${18} -gt 1 ]] && echo "${20}"
 }
 
 # remember FILE PID

@@ -96,6 +96,7 @@ private:
   }
 
   void expire(std::int64_t floor) {
+    exchange_.ends(audit::Ending::expired);
     exchange_.send(translate::make_error_event(translate::make_status(
         Code::expired, fmt::format("too old resource version: {} ({})", last_, floor))));
     exchange_.finish();

@@ -371,6 +371,7 @@ private:
 
   void end_expired(std::string_view why) {
     out_ += translate::make_error_event(translate::make_status(Code::expired, why));
+    exchange_.ends(audit::Ending::expired);
     flush();
     exchange_.finish();
   }

@@ -350,6 +350,7 @@ func main() {
 			watch = func() error { return w.socket(config, *address) }
 		}
 		go w.follow(watch)
+		time.Sleep(10 * time.Millisecond) // clients do not come all at once, and handshakes take a processor's time
 	}
 
 	all.Add(1)

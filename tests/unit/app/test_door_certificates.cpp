@@ -119,7 +119,7 @@ TEST_CASE("doctor is told of a door whose certificate ends") {
        {std::pair<std::chrono::seconds, Level>{60min, Level::warning},
         std::pair<std::chrono::seconds, Level>{24h * 100, Level::ok}}) {
     const Bench bench(validity);
-    const auto found = bench.certificates->findings();
+    const auto found = bench.certificates->findings("127.0.0.1");
     REQUIRE(found.size() == 2);
     CHECK(found[0].subject == "tenants' door");
     CHECK(found[0].level == level);
@@ -155,6 +155,30 @@ TEST_CASE("of a certificate that is given it is told what it is not good for") {
   Bench bench(60min, values);
   const std::vector<std::string> hosts{"10.0.0.77", "kubernetes"};
   CHECK(bench.certificates->cover(hosts) == hosts);
+  std::string said;
+  for (const auto& each : bench.certificates->findings("zood.example.com"))
+    if (each.level == tenants::Finding::Level::warning && each.subject == "tenants' door")
+      said += each.message + "\n";
+  CHECK(said.find("its certificate is not good for zood.example.com, which kubeconfigs name\n") !=
+        said.npos);
+  CHECK(said.find("its certificate is not by the tenants' CA") != said.npos);
+}
+
+TEST_CASE("a certificate is good for a host by its name, a star for one label, or its address") {
+  const Bench bench(24h * 100);
+  auto& certificates = *bench.certificates;
+  CHECK(certificates.cover({"*.example.com", "2001:db8::1"}).empty());
+  const auto warned = [&](const std::string& host) {
+    for (const auto& each : certificates.findings(host))
+      if (each.message.find("is not good for " + host) != std::string::npos) return true;
+    return false;
+  };
+  CHECK_FALSE(warned("zood.example.com"));
+  CHECK_FALSE(warned("ZOOD.Example.com"));
+  CHECK_FALSE(warned("2001:0DB8:0::1"));
+  CHECK(warned("a.zood.example.com"));
+  CHECK(warned("example.com"));
+  CHECK(warned("2001:db8::2"));
 }
 
 TEST_CASE("a CA that is about to come is trusted beside the one that is") {

@@ -28,9 +28,9 @@ audit::Entry entry() {
   return out;
 }
 
-std::string line_of(const audit::Entry& entry) {
+std::string line_of(const audit::Entry& entry, std::string_view replica = {}) {
   std::string out;
-  audit::append_line(out, entry);
+  audit::append_line(out, entry, replica);
   return out;
 }
 
@@ -49,6 +49,15 @@ TEST_CASE("a line is JSON that begins with its time, and leaves out what is empt
   CHECK(value["decision"] == "allow");
   CHECK_FALSE(value.contains("name"));
   CHECK_FALSE(value.contains("reason"));
+}
+
+TEST_CASE("of several zoods with one store a line says which one wrote it") {
+  const auto line = line_of(entry(), "east");
+  CHECK(line.starts_with(R"({"time":"2023-11-14T22:13:20.000042Z","replica":"east","door":)"));
+  CHECK_FALSE(json::parse(line_of(entry())).contains("replica"));
+  CHECK(
+      json::parse(line_of(entry(), std::string(1000, 'x')))["replica"].get<std::string>().size() ==
+      256);
 }
 
 TEST_CASE("queries are no part of a line, and whatever a stranger sends stays one bounded line") {

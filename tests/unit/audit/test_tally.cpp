@@ -35,6 +35,32 @@ bool says(const std::string& text, const std::string& line) {
 
 } // namespace
 
+TEST_CASE("why watches end, and how much was translated, is counted by fixed words") {
+  audit::Tally tally;
+  auto watch = request("watch", 200, 1s);
+  watch.ending = audit::Ending::leaving;
+  watch.told_as = audit::Encoding::protobuf;
+  tally.add(watch);
+  watch.ending = audit::Ending::broken;
+  tally.add(watch);
+  auto create = request("create", 201, 1ms);
+  create.read_as = audit::Encoding::yaml;
+  create.told_as = audit::Encoding::json;
+  tally.add(create);
+  tally.add(request("get", 200, 1ms)); // a log
+  MetricText out;
+  tally.write(out);
+  const auto& text = out.text();
+  CAPTURE(text);
+  CHECK(says(text, R"(zood_watch_ends_total{reason="leaving"} 1)"));
+  CHECK(says(text, R"(zood_watch_ends_total{reason="broken"} 1)"));
+  CHECK(says(text, R"(zood_watch_ends_total{reason="done"} 0)"));
+  CHECK(says(text, R"(zood_translated_bytes_total{direction="outward",encoding="protobuf"} 10)"));
+  CHECK(says(text, R"(zood_translated_bytes_total{direction="outward",encoding="json"} 5)"));
+  CHECK(says(text, R"(zood_translated_bytes_total{direction="inward",encoding="yaml"} 2)"));
+  CHECK(says(text, R"(zood_translated_bytes_total{direction="inward",encoding="json"} 0)"));
+}
+
 TEST_CASE("requests are counted by what is bounded: nobody's name is a label") {
   audit::Tally tally;
   tally.add(request("get", 200, 400us));

@@ -652,6 +652,43 @@ users: [{name: a, user: {token: t}}]
   CHECK(has(table.out, "REPLICA"));
 }
 
+TEST_CASE("audit --follow hears a zood whose clock is behind that of another one") {
+  const auto items = [](int second, const std::string& user) {
+    return fmt::format(
+        R"({{"items":[{{"time":"2026-01-31T23:59:{:02}Z","tenant":"foofoo",)"
+        R"("user":"{}","verb":"get","code":200,"decision":"allow"}}],"more":false}})",
+        second, user);
+  };
+  Zooctl zooctl;
+  test::TemporaryDirectory directory;
+  zooctl.server.on("GET /zoo/v1/store", {{200, R"({"name":"a","driver":"etcd","replicas":[
+      {"name":"a","leads":true},{"name":"b","admin":"https://b:7444"}]})"}});
+  zooctl.server.on("GET /zoo/v1/audit", {{200, items(50, "jane")},
+                                         {200, items(31, "jack")},
+                                         {200, items(50, "jane")},
+                                         {200, items(32, "jill")},
+                                         {403, status(403, "Forbidden", "no more")}});
+  std::ofstream(directory / "admin.kubeconfig") << R"(
+apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: "https://a:7444"}}]
+users: [{name: a, user: {token: t}}]
+)";
+  const auto lines =
+      zooctl({"--dir", directory.path().string(), "audit", "foofoo", "-f", "-o", "json"});
+  std::istringstream read(lines.out);
+  std::vector<std::string> seen;
+  for (std::string each; std::getline(read, each);) {
+    const auto line = json::parse(each);
+    seen.push_back(line["replica"].get<std::string>() + ":" + line["user"].get<std::string>());
+  }
+  CHECK(fmt::format("{}", fmt::join(seen, " ")) == "b:jack a:jane b:jill");
+  const auto& behind = zooctl.server.asked("GET", "https://b:7444/zoo/v1/audit").url;
+  CHECK(has(behind, "since=2026-01-31T23%3A59%3A29Z")); // two seconds before its own newest line
+}
+
 TEST_CASE("status says which zoods have the store") {
   Zooctl zooctl;
   zooctl.server.on("GET /zoo/v1/status", {{200, R"({"version":"1","replicas":[

@@ -418,14 +418,20 @@ TEST_CASE(
   std::vector<std::thread> threads;
   for (int t = 0; t < k_writers; ++t)
     threads.emplace_back([&, t] { writers[t].run(*store, fmt::format("w{}", t), stop); });
-  for (int i = 0; i < kills; ++i) {
+  std::string trouble; // a test that throws would leave its threads behind
+  try {
+    for (int i = 0; i < kills; ++i) {
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+      server.kill_and_start_again(i % 3 + 1);
+    }
     std::this_thread::sleep_for(std::chrono::seconds(2));
-    server.kill_and_start_again(i % 3 + 1);
+  } catch (const std::exception& error) {
+    trouble = error.what();
   }
-  std::this_thread::sleep_for(std::chrono::seconds(2));
   stop = true;
   for (auto& thread : threads)
     thread.join();
+  REQUIRE(trouble == "");
   // The last write of all, of which every watch hears behind the others.
   Result<Record> last = fail(Code::internal, "not yet");
   REQUIRE(eventually([&] { return (last = store->put("k", "last", "last")).has_value(); }));
