@@ -110,8 +110,8 @@ bool zoods_own(const ObjectRef& ref) {
 
 std::string mark_of(std::string_view instance) {
   if (instance.size() <= k_longest_label) return std::string(instance);
-  const auto suffix = crypto::short_digest(instance);
-  return fmt::format("{}-{}", instance.substr(0, k_longest_label - suffix.size() - 1), suffix);
+  const auto digest = crypto::hex_encode(crypto::view(crypto::sha256(instance))).substr(0, 32);
+  return fmt::format("{}_{}", instance.substr(0, k_longest_label - digest.size() - 1), digest);
 }
 
 std::string ObjectRef::group() const {

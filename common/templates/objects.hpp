@@ -28,7 +28,8 @@ inline constexpr std::string_view k_resource_policy = "helm.sh/resource-policy";
 inline constexpr std::string_view k_drift = "zoo.kubezoo.io/drift";
 
 /// The name of an instance as the value of a label: as it is, or, if it is longer than a label may
-/// be, its beginning and its digest.
+/// be, its beginning, an underscore, which no name has, and 32 hex digits of its digest: of two
+/// instances never the same.
 std::string mark_of(std::string_view instance);
 
 /// Which object it is, within one namespace.

@@ -87,8 +87,12 @@ bool update_status(json& status, const Account& account, const Found& found) {
                      : std::string(),
                 generation, found.now);
   if (found.looked || found.broken) {
-    set_condition(status, "Ready", !found.broken, found.broken ? "Failed" : "Kept",
-                  found.broken.value_or(""), generation, found.now);
+    const bool ready = !found.broken && found.without_rights.empty();
+    set_condition(status, "Ready", ready,
+                  found.broken ? "Failed"
+                  : ready      ? "Kept"
+                               : "RoleNotFound",
+                  found.broken.value_or(found.without_rights), generation, found.now);
     if (!found.broken) status["observedGeneration"] = generation;
   }
   return status != before;

@@ -21,7 +21,9 @@ struct Found {
   std::int64_t now = 0;              ///< Unix seconds
   bool looked = false;               ///< at all spaces: condition Ready is told anew
   std::optional<std::string> broken; ///< why they are not as the account says
-  std::string waiting_for;           ///< what a deletion waits for
+  /// Why members have no rights in them all the same; "": they do.
+  std::string without_rights;
+  std::string waiting_for; ///< what a deletion waits for
   /// Entries of status.pending: left alone so long, and taken out at the latest.
   std::int64_t grace = 30, deadline = 600;
 };

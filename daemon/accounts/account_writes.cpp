@@ -12,7 +12,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zoo::accounts {
 namespace {
@@ -20,11 +24,27 @@ namespace {
 using nlohmann::json;
 using resources::Written;
 
+/// Members who are every user of the cluster are rarely meant.
+std::vector<std::string> warnings_of(const Account& account) {
+  std::vector<std::string> out;
+  for (const auto& [group, who] :
+       {std::pair{authz::k_authenticated, "every user of the cluster"},
+        std::pair{authz::k_unauthenticated, "whoever reaches the cluster"}}) {
+    const auto key = fmt::format("g:{}", group);
+    if (std::binary_search(account.subject_keys.begin(), account.subject_keys.end(), key))
+      out.push_back(
+          fmt::format("group {} is among the members of account \"{}\": {} is one, and has "
+                      "their role in each of its spaces",
+                      group, account.name, who));
+  }
+  return out;
+}
+
 Result<Written> written(const Result<json>& stored) {
   if (!stored) return fail(as_tenancy(stored.error(), "Account"));
   const auto account = read_account(text_of(*stored));
   if (!account) return Written{};
-  return Written{resources::make_object(tenancy_account(*account)), {}};
+  return Written{resources::make_object(tenancy_account(*account)), warnings_of(*account)};
 }
 
 json status_of(const json& object) {
@@ -113,7 +133,9 @@ Result<Written> AccountWrites::remove(const resources::Who& who, const resources
   const auto api = connections_.take();
   const auto gone = remove_for_user(*api, account_path(key.name), expected, options);
   if (gone && text_at(*gone, "/kind") != "Account") return Written{};
-  return written(gone);
+  ZOO_TRY(auto out, written(gone));
+  out.warnings.clear(); // its members are what they were
+  return out;
 }
 
 } // namespace zoo::accounts

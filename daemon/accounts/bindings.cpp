@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/accounts/bindings.hpp"
 
+#include "common/base/error_table.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/paths.hpp"
 #include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/outright.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -56,12 +59,23 @@ bool owned_by(const json& binding, const Account& account) {
   return owners.is_array() && owners.size() == 1 && text_at(owners[0], "/uid") == account.uid;
 }
 
-/// Everything but the role, which is another binding's matter.
+bool is_going(const json& binding) {
+  return !text_at(binding, "/metadata/deletionTimestamp").empty();
+}
+
+bool is_labelled(const json& binding) {
+  const auto labels = binding.value("/metadata/labels"_json_pointer, json::object());
+  return labels.is_object() && labels.value(k_managed_label, json()) == "true";
+}
+
+/// Everything but the role, which is another binding's matter. With a finalizer it would stay when
+/// it is to go.
 bool is_right_binding(const json& binding, const json& wanted, const Account& account) {
   const auto labels = binding.value("/metadata/labels"_json_pointer, json::object());
   for (const auto& [key, value] : wanted["metadata"]["labels"].items())
     if (!labels.is_object() || labels.value(key, json()) != value) return false;
-  return subjects_in(binding) == subjects_in(wanted) && owned_by(binding, account);
+  return subjects_in(binding) == subjects_in(wanted) && owned_by(binding, account) &&
+         binding.value("/metadata/finalizers"_json_pointer, json()).empty();
 }
 
 const json* named(const std::vector<json>& bindings, std::string_view name) {
@@ -71,8 +85,16 @@ const json* named(const std::vector<json>& bindings, std::string_view name) {
 }
 
 Result<void> take_away(upstream::ControlApi& api, std::string_view space, const json& binding) {
-  return api.remove_read(rolebinding_path(space, text_at(binding, "/metadata/name")),
-                         text_at(binding, "/metadata/uid"));
+  return upstream::remove_outright(api, rolebinding_path(space, text_at(binding, "/metadata/name")),
+                                   text_at(binding, "/metadata/uid"));
+}
+
+Result<void> take_away_named(upstream::ControlApi& api, std::string_view space,
+                             std::string_view name) {
+  const auto there = api.get(rolebinding_path(space, name));
+  if (!there && there.error().code() == Code::not_found) return {};
+  if (!there) return fail(there.error());
+  return take_away(api, space, *there);
 }
 
 json manifest_of(std::string_view space, std::string_view name, const Account& account,
@@ -107,7 +129,7 @@ Result<void> put_one(upstream::ControlApi& api, std::string_view space, json wan
   const auto name = text_at(wanted, "/metadata/name"), role = text_at(wanted, "/roleRef/name");
   json read;
   for (int attempt = 1; attempt <= 2; ++attempt) {
-    if (there != nullptr && binds(*there, role)) {
+    if (there != nullptr && binds(*there, role) && is_labelled(*there) && !is_going(*there)) {
       if (is_right_binding(*there, wanted, account)) return {};
       auto changed = *there;
       for (const char* member : {"apiVersion", "kind"}) // items of a list have neither
@@ -115,6 +137,7 @@ Result<void> put_one(upstream::ControlApi& api, std::string_view space, json wan
       for (const auto& [key, value] : wanted["metadata"]["labels"].items())
         changed["metadata"]["labels"][key] = value;
       changed["metadata"]["ownerReferences"] = wanted["metadata"]["ownerReferences"];
+      changed["metadata"].erase("finalizers");
       changed["subjects"] = wanted["subjects"];
       ZOO_TRY_VOID(api.update(rolebinding_path(space, name), changed));
       return {};
@@ -127,7 +150,9 @@ Result<void> put_one(upstream::ControlApi& api, std::string_view space, json wan
     ZOO_TRY(read, api.get(rolebinding_path(space, name)));
     there = &read;
   }
-  return fail(Code::conflict, "RoleBinding \"{}\" of space \"{}\" is made again and again", name,
+  // No passing failure: the account is to say so.
+  return fail(Code::already_exists,
+              "RoleBinding \"{}\" of space \"{}\" is somebody else's, and cannot be replaced", name,
               space);
 }
 
@@ -150,6 +175,15 @@ Members members_of(AccountPtr account, std::string_view default_role) {
   if (!account) return {};
   auto role = account->cluster_role.value_or(std::string(default_role));
   return {std::move(account), std::move(role)};
+}
+
+std::vector<std::string> missing_roles(const authz::Rights& rights, const Members& members) {
+  std::set<std::string> out;
+  if (members.any_subject() && !rights.has_cluster_role(members.role)) out.insert(members.role);
+  if (members.account)
+    for (const auto& each : members.account->roles)
+      if (!rights.has_cluster_role(each.cluster_role)) out.insert(each.cluster_role);
+  return {out.begin(), out.end()};
 }
 
 json kept_metadata(std::string_view space, std::string_view name, const Account& account) {
@@ -199,25 +233,35 @@ bool bindings_are_right(const std::vector<json>& bindings, std::string_view spac
 
 Result<void> put_bindings_right(upstream::ControlApi& api, std::string_view space,
                                 std::vector<json> bindings, const Members& members) {
+  // One binding that cannot be made keeps no other from being taken away.
+  std::optional<Error> first;
+  const auto note = [&](const Result<void>& done) -> Result<void> {
+    if (done) return {};
+    if (may_pass(done.error().code())) return fail(done.error());
+    if (!first) first = done.error();
+    return {};
+  };
   const auto* main = named(bindings, k_binding);
   const auto* next = named(bindings, k_next_binding);
   std::set<std::string, std::less<>> stay{std::string(k_binding)};
   for (auto& each : space_role_manifests(space, members)) {
     const auto name = text_at(each, "/metadata/name");
-    ZOO_TRY_VOID(put_one(api, space, std::move(each), named(bindings, name), *members.account));
+    ZOO_TRY_VOID(
+        note(put_one(api, space, std::move(each), named(bindings, name), *members.account)));
     stay.insert(name);
   }
   const auto wanted = [&](std::string_view name) { return binding_manifest(space, name, members); };
   if (members.any_subject()) {
     if (main != nullptr && !binds(*main, members.role)) {
-      ZOO_TRY_VOID(put_one(api, space, wanted(k_next_binding), next, *members.account));
+      // Without it members have no access for a moment, and nobody keeps the role of before.
+      ZOO_TRY_VOID(note(put_one(api, space, wanted(k_next_binding), next, *members.account)));
       ZOO_TRY_VOID(take_away(api, space, *main));
-      ZOO_TRY_VOID(put_one(api, space, wanted(k_binding), nullptr, *members.account));
+      ZOO_TRY_VOID(note(put_one(api, space, wanted(k_binding), nullptr, *members.account)));
       // It was made or changed above: what was read of it says nothing any more.
-      ZOO_TRY_VOID(api.remove(rolebinding_path(space, k_next_binding)));
+      ZOO_TRY_VOID(take_away_named(api, space, k_next_binding));
       next = nullptr;
     } else {
-      ZOO_TRY_VOID(put_one(api, space, wanted(k_binding), main, *members.account));
+      ZOO_TRY_VOID(note(put_one(api, space, wanted(k_binding), main, *members.account)));
     }
   } else if (main != nullptr) {
     ZOO_TRY_VOID(take_away(api, space, *main));
@@ -227,6 +271,7 @@ Result<void> put_bindings_right(upstream::ControlApi& api, std::string_view spac
     if (stay.contains(name) || (name == k_next_binding && next == nullptr)) continue;
     ZOO_TRY_VOID(take_away(api, space, binding));
   }
+  if (first) return fail(*std::move(first));
   return {};
 }
 

@@ -39,6 +39,9 @@ struct Members {
 /// `default_role`: of an Account that says nothing of it.
 Members members_of(AccountPtr account, std::string_view default_role);
 
+/// ClusterRoles of these members that upstream does not have: their bindings give nothing. Sorted.
+std::vector<std::string> missing_roles(const authz::Rights& rights, const Members& members);
+
 /// `metadata` of an object that zood keeps in a space for the account that owns it: upstream's
 /// garbage collector removes it with the Account.
 nlohmann::json kept_metadata(std::string_view space, std::string_view name, const Account& account);
@@ -57,7 +60,9 @@ bool bindings_are_right(const std::vector<nlohmann::json>& bindings, std::string
 
 /// Makes them so. `bindings` are those that were read. If another role is to be bound, the new
 /// binding comes first and the old one goes after it; where the role stays, one write moves the
-/// space from the old members to the new ones.
+/// space from the old members to the new ones. What somebody else has put in the place of one gives
+/// way, with its finalizers. One that cannot be made is told at the end (Code::already_exists, or
+/// upstream's refusal): what is to go has gone by then.
 Result<void> put_bindings_right(upstream::ControlApi& api, std::string_view space,
                                 std::vector<nlohmann::json> bindings, const Members& members);
 

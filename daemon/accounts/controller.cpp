@@ -10,6 +10,8 @@
 #include "daemon/accounts/space_templates.hpp"
 #include "daemon/upstream/control_api.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -29,6 +31,8 @@ constexpr milliseconds k_pace = reconcile::Queue::Pauses{}.pace;
 constexpr std::size_t k_most_single = 32;
 /// While there are entries in status.pending, somebody may have died.
 constexpr milliseconds k_pending{60'000};
+/// Until an account is looked at again whose role upstream does not have, or has had for a moment.
+constexpr milliseconds k_roles{15'000};
 
 /// Does the namespace carry the annotation that names an account?
 bool may_wish(const Space& space) {
@@ -208,6 +212,12 @@ Result<Controller::Next> Controller::look_at_account(upstream::ControlApi& api,
   // What passes is not told: it is tried again in a moment.
   if (broken && !may_pass(broken->code())) result.broken = broken->text();
   if (broken && may_pass(broken->code())) result.looked = false;
+  const auto without =
+      state->rights ? missing_roles(*state->rights, members) : std::vector<std::string>();
+  if (!without.empty())
+    result.without_rights = fmt::format(
+        "there is no ClusterRole \"{}\": who is bound to it has no rights in the spaces",
+        fmt::join(without, "\" and no \""));
   result.grace = 3 * parts_.grace.count();
   result.deadline = parts_.deadline.count();
   bool pending = false;
@@ -218,6 +228,7 @@ Result<Controller::Next> Controller::look_at_account(upstream::ControlApi& api,
   }));
   if (broken) return fail(*std::move(broken));
   const auto resync = std::max(settings_.resync, k_pace * static_cast<std::int64_t>(queue_.size()));
+  if (!without.empty()) return Next{k_roles, true};
   if (pending) return Next{k_pending, true};
   return Next{reconcile::jittered(resync)};
 }
@@ -359,7 +370,9 @@ Result<void> Controller::adopt(upstream::ControlApi& api, const Space& space,
                  account);
     return {};
   }
-  const auto reserved = reserve(api, {account, space.name, "", parts_.now()}, false);
+  const auto room = parts_.room ? parts_.room(account, space.name) : Result<void>();
+  const auto reserved = room ? reserve(api, {account, space.name, "", parts_.now()}, false)
+                             : Result<Reserved>(fail(room.error()));
   if (!reserved && may_pass(reserved.error().code())) return fail(reserved.error());
   if (!reserved) {
     log::warning("accounts", "namespace {} is not adopted: {}", space.name,

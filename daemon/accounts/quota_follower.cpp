@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view k_exceeded = "exceeded quota: ", k_requested = ", requested: ",
                            k_used = ", used: ";
+/// Names of one refusal: no ResourceQuota of zood's has more. Anybody may write an event.
+constexpr std::size_t k_most_refused = 256;
 
 } // namespace
 
@@ -27,6 +29,7 @@ quota::ResourceList refused_for(std::string_view message) {
   const auto list =
       message.substr(requested + k_requested.size(), used - requested - k_requested.size());
   for (const auto part : text::split(list, ',')) {
+    if (out.size() == k_most_refused) break;
     const auto equals = part.find('=');
     if (equals == std::string_view::npos) continue;
     if (const auto amount = kube::Quantity::parse(part.substr(equals + 1)))
@@ -132,7 +135,7 @@ void QuotaFollower::heard_event(std::string_view object) {
   const auto space = tree->root()["metadata"]["namespace"].string();
   const auto owners = table_.owners_in(space);
   if (owners.empty()) return;
-  table_.want(space, more);
+  if (!table_.want(space, more)) return;
   for (const auto& owner : owners)
     touched_(owner);
 }

@@ -22,6 +22,8 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
+/// Of an account's name: it is the value of a label.
+constexpr std::size_t k_longest_label = 63;
 constexpr milliseconds k_together{50}, k_again{2'000}, k_rebuild{600'000};
 
 std::string hook_path() {
@@ -74,9 +76,13 @@ json quota_hook(const std::string& url, const std::string& ca_pem, const QuotaHo
     hook["namespaceSelector"]["matchExpressions"] = json::array({std::move(selects)});
     hooks.push_back(std::move(hook));
   };
-  if (!scope.accounts.empty())
+  // A longer name is the value of no label, and would have upstream refuse all others with it.
+  auto accounts = json::array();
+  for (const auto& name : scope.accounts)
+    if (name.size() <= k_longest_label) accounts.push_back(name);
+  if (!accounts.empty())
     add(k_quota_webhook,
-        {{"key", k_account_label}, {"operator", "In"}, {"values", scope.accounts}});
+        {{"key", k_account_label}, {"operator", "In"}, {"values", std::move(accounts)}});
   if (scope.tenants.size() > k_most_hook_tenants) {
     add(translate::k_tenant_quota_webhook,
         {{"key", translate::k_tenant_label}, {"operator", "Exists"}});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/accounts/quota_keeper.hpp"
 
+#include "common/base/error_table.hpp"
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
@@ -13,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace zoo::accounts {
@@ -163,16 +165,25 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_slices(upstream::ControlApi& api,
     const std::lock_guard lock(mutex_);
     return recounts_.erase(name) != 0;
   }();
+  // A limit that upstream refuses is told of in the status, and keeps no other from being held.
+  std::optional<Error> first;
+  std::map<std::string, std::string, std::less<>> refused;
   for (const auto& limit : owner.limits) {
-    for (const auto& space : owner.spaces) {
-      if (!state->stays(space) || table_.slice(space, limit.slice_name)) continue;
-      ZOO_TRY_VOID(make(api, *state, limit, space, name, owner.prefixes.contains(space)));
-    }
-    ZOO_TRY(const auto complete, share_out(api, limit, owner.spaces, name, anew));
-    all_counted = all_counted && complete;
+    const auto complete = hold(api, *state, limit, owner, name, anew);
+    all_counted = all_counted && complete && *complete;
+    if (complete) continue;
+    if (!may_pass(complete.error().code()))
+      refused.insert_or_assign(limit.slice_name, complete.error().message());
+    if (!first) first = complete.error();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    refused.empty() ? (void)refused_.erase(name)
+                    : (void)refused_.insert_or_assign(name, std::move(refused));
   }
   if (owner.kind == quota::OwnerKind::account)
     queue_.add(fmt::format("{}/{}", k_quota_status, name), settings_.status);
+  if (first) return fail(*std::move(first));
   if (!all_counted) return Next{k_until_counted, true};
   // What was kept free for a wish is for all again when that is over.
   if (std::any_of(owner.spaces.begin(), owner.spaces.end(),
@@ -180,6 +191,25 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_slices(upstream::ControlApi& api,
     return Next{k_wish, true};
   if (owner.limits.empty()) return Next{};
   return Next{reconcile::jittered(settings_.resync)};
+}
+
+/// One limit: each of the owner's namespaces has a slice of it.
+Result<bool> QuotaKeeper::hold(upstream::ControlApi& api, const State& state,
+                               const quota::Limit& limit, const quota::Owner& owner,
+                               const std::string& name, bool anew) {
+  for (const auto& space : owner.spaces) {
+    if (!state.stays(space) || table_.slice(space, limit.slice_name)) continue;
+    ZOO_TRY_VOID(make(api, state, limit, space, name, owner.prefixes.contains(space)));
+  }
+  return share_out(api, limit, owner.spaces, name, anew);
+}
+
+std::string QuotaKeeper::refusal_of(const std::string& owner, const std::string& slice_name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = refused_.find(owner);
+  if (found == refused_.end()) return {};
+  const auto said = found->second.find(slice_name);
+  return said == found->second.end() ? std::string() : said->second;
 }
 
 /// A slice with which nothing may be used: until upstream has counted what is there, nobody knows
@@ -392,6 +422,16 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_for_doubts(upstream::ControlApi& api
   }
   broker_.broker->doubts_settled(owner);
   return Next{};
+}
+
+Result<void> QuotaKeeper::room_for(const std::string& account, const std::string& space) const {
+  if (broker_.broker == nullptr) return {};
+  const auto full = broker_.broker->read([&](const quota::Judge& judge) {
+    return judge.no_room(account, space, std::chrono::steady_clock::now());
+  });
+  if (full.empty()) return {};
+  return fail(Code::forbidden, "account \"{}\" has no room for what is in namespace \"{}\": {}",
+              account, space, full);
 }
 
 Result<void> QuotaKeeper::furnish(upstream::ControlApi& api, const std::string& space,

@@ -83,6 +83,10 @@ public:
   Result<void> furnish(upstream::ControlApi& api, const std::string& space,
                        const std::vector<std::string>& owners, bool in_tenant);
 
+  /// Has the account room for what is in this namespace, which is not its own yet? By the objects
+  /// that there are now; nothing is held back. Code::forbidden says what is full. Does not block.
+  Result<void> room_for(const std::string& account, const std::string& space) const;
+
   struct Counts { ///< since the start
     std::uint64_t moves = 0, repairs = 0;
   };
@@ -98,6 +102,10 @@ private:
   Result<Next> look(upstream::ControlApi& api, const std::string& key);
   Result<Next> look_at_slices(upstream::ControlApi& api, const std::string& owner);
   Result<Next> look_at_status(upstream::ControlApi& api, const std::string& account);
+  Result<bool> hold(upstream::ControlApi& api, const State& state, const quota::Limit& limit,
+                    const quota::Owner& owner, const std::string& name, bool anew);
+  /// What upstream said when it refused the slices of a limit; "": it takes them.
+  std::string refusal_of(const std::string& owner, const std::string& slice_name);
   Result<void> make(upstream::ControlApi& api, const State& state, const quota::Limit& limit,
                     const std::string& space, const std::string& owner, bool in_tenant);
   Result<void> remove_strays(upstream::ControlApi& api, const State& state, const std::string& name,
@@ -133,7 +141,9 @@ private:
   };
   std::mutex mutex_;                              ///< of what follows
   std::map<std::string, Told, std::less<>> told_; ///< by owner
-  Names recounts_;                                ///< owners whose slices are to be counted anew
+  /// By owner, and the name of slices: what upstream refuses them with.
+  std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>> refused_;
+  Names recounts_; ///< owners whose slices are to be counted anew
   reconcile::Queue queue_;
   reconcile::Runner runner_; ///< last: its threads use all the rest
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/accounts/quota_sets.hpp"
 
+#include "common/base/error_table.hpp"
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
 #include "common/templates/template.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -132,6 +134,15 @@ Result<reconcile::Next> QuotaSets::look(upstream::ControlApi& api, const std::st
     }
     return true;
   });
+  // A quota that upstream refuses keeps no other account from having its own.
+  std::optional<Error> refused;
+  const auto note = [&](const Result<json>& done, const std::string& quota) -> Result<void> {
+    if (done) return {};
+    auto error = Error(done.error()).context("while making AccountQuota {}", quota);
+    if (may_pass(done.error().code())) return fail(std::move(error));
+    if (!refused) refused = std::move(error);
+    return {};
+  };
   ZOO_TRY(const auto list,
           api.get(config_path("accountquotas") + "?labelSelector=" +
                   kube::percent_encode(fmt::format("{}={}", k_quota_set_label, name))));
@@ -152,7 +163,8 @@ Result<reconcile::Next> QuotaSets::look(upstream::ControlApi& api, const std::st
         if (found->second["metadata"].contains(map))
           changed["metadata"][map].update(found->second["metadata"][map]);
       ZOO_TRY_VOID(
-          api.update(config_path("accountquotas", text_at(item, "/metadata/name")), changed));
+          note(api.update(config_path("accountquotas", text_at(item, "/metadata/name")), changed),
+               text_at(item, "/metadata/name")));
     }
     wanted.erase(found);
   }
@@ -161,19 +173,21 @@ Result<reconcile::Next> QuotaSets::look(upstream::ControlApi& api, const std::st
     const auto made = api.create(config_path("accountquotas"), object);
     if (!made && made.error().code() == Code::already_exists) {
       others += (others.empty() ? "" : ", ") + quota;
-    } else if (!made) {
-      return fail(Error(made.error()).context("while making AccountQuota {}", quota));
+    } else {
+      ZOO_TRY_VOID(note(made, quota));
     }
   }
   json status = {{"observedGeneration", value_at(*set, "/metadata/generation")}};
   if (!others.empty())
     status["message"] = "left alone, since no set made them: AccountQuota " + others;
+  if (refused) status["message"] = refused->text();
   if (value_at(*set, "/status") != status) {
     (*set)["status"] = status;
     const auto told = api.update(config_path("accountquotasets", name) + "/status", *set);
     if (!told && told.error().code() != Code::conflict && told.error().code() != Code::not_found)
       return fail(told.error());
   }
+  if (refused) return fail(*std::move(refused));
   return reconcile::Next{reconcile::jittered(k_resync)};
 }
 

@@ -60,8 +60,10 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_status(upstream::ControlApi& api,
   for (const auto& quota : table_.quotas_of(account)) {
     const quota::QuotaSpec only_this[] = {quota};
     const auto limits = quota::limits_of(only_this);
-    if (limits.empty()) continue;
-    const auto& limit = limits.front();
+    auto trouble = quota::trouble_of(quota);
+    if (limits.empty() && trouble.empty()) continue;
+    const auto limit = limits.empty() ? quota::Limit() : limits.front();
+    if (trouble.empty()) trouble = refusal_of(account, limit.slice_name);
     ResourceList used;
     auto spaces = json::array();
     for (const auto& known : table_.slices_of(account)) {
@@ -80,7 +82,8 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_status(upstream::ControlApi& api,
     const auto over = quota::beyond(used, limit.hard);
     auto conditions = json::array();
     conditions.push_back(
-        !state->accounts.find(account)
+        !trouble.empty() ? condition("Enforced", false, "Refused", trouble)
+        : !state->accounts.find(account)
             ? condition("Enforced", false, "NoAccount",
                         fmt::format("there is no account \"{}\"", account))
         : without != 0 ? condition("Enforced", false, "Pending",

@@ -148,8 +148,17 @@ std::vector<std::string> QuotaTable::others() const {
   return {others_.begin(), others_.end()};
 }
 
-void QuotaTable::want(std::string_view space, const quota::ResourceList& more) {
+bool QuotaTable::want(std::string_view space, const quota::ResourceList& refused) {
   const std::lock_guard lock(mutex_);
+  // Whoever may write an event says what was refused: names that nothing limits are nothing.
+  quota::ResourceList more;
+  const auto prefix = slice_key(space, "");
+  for (auto each = slices_.lower_bound(prefix);
+       each != slices_.end() && each->first.starts_with(prefix); ++each) {
+    for (const auto& [name, amount] : quota::only(refused, each->second.slice.spec))
+      more.insert_or_assign(name, amount);
+  }
+  if (more.empty()) return false;
   const auto now = Clock::now();
   if (wishes_.size() >= k_most_wishes)
     std::erase_if(wishes_, [now](const auto& entry) { return entry.second.until < now; });
@@ -158,6 +167,7 @@ void QuotaTable::want(std::string_view space, const quota::ResourceList& more) {
   if (wish.until < now) wish.more.clear();
   wish.until = now + k_wish;
   quota::add(wish.more, more); // each refusal is of another object
+  return true;
 }
 
 std::vector<std::string> QuotaTable::keep_quotas(const std::set<std::string, std::less<>>& names) {

@@ -47,8 +47,9 @@ public:
   /// kubernetes#141904. Of very many some are not remembered.
   void put_other(std::string_view space, std::string_view name, bool there);
   std::vector<std::string> others() const;
-  /// Something in this space was refused for want of room. It counts as wanted for k_wish.
-  void want(std::string_view space, const quota::ResourceList& more);
+  /// Something in this space was refused for want of room. What the slices there limit counts as
+  /// wanted for k_wish; false: they limit nothing of it.
+  bool want(std::string_view space, const quota::ResourceList& refused);
 
   /// Everything was read: what is not among `names` (of quotas), or `keys` ("space/name" of
   /// ResourceQuotas, whosever they are), is no more. Answers the accounts whose quotas have gone,

@@ -57,7 +57,10 @@ struct WriteParts {
       render;
 
   std::string default_cluster_role = "admin"; ///< accounts.default_cluster_role
-  bool single_account_default = true;         ///< accounts.single_account_default
+  /// Before a namespace that there is becomes an account's: has the account room in its quotas for
+  /// what is in it? Code::forbidden says what is full. Null: nothing is asked.
+  std::function<Result<void>(const std::string& account, const std::string& space)> room;
+  bool single_account_default = true; ///< accounts.single_account_default
   /// A space that is not ready so long after it was asked for is taken back.
   std::chrono::seconds deadline{600};
   /// What another zood, or a request, may have in hand, is left alone for so long.

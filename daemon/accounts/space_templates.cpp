@@ -9,6 +9,7 @@
 #include "daemon/accounts/reservations.hpp"
 #include "daemon/accounts/space_rules.hpp"
 #include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/outright.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -217,7 +218,12 @@ Result<void> SpaceTemplates::furnish(upstream::ControlApi& api, const std::strin
   if (wanted.empty()) return {};
   std::vector<json> made;
   for (const auto& one : wanted) {
-    auto live = api.apply(templates::instance_path(space, text_at(one, "/metadata/name")), one);
+    const auto path = templates::instance_path(space, text_at(one, "/metadata/name"));
+    auto live = api.apply(path, one);
+    if (!live && live.error().code() == Code::invalid && is_kept(one)) { // another's has the name
+      ZOO_TRY_VOID(give_way(api, space, one, at));
+      live = api.apply(path, one);
+    }
     if (!live) return fail(std::move(live).error());
     made.push_back(*std::move(live));
   }
@@ -253,9 +259,20 @@ Result<void> SpaceTemplates::keep(upstream::ControlApi& api, const std::string& 
 Result<void> SpaceTemplates::remove(upstream::ControlApi& api, const json& live,
                                     const templates::Surroundings& at) {
   if (!at.tenant.empty()) ZOO_TRY_VOID(keeper_.clear(api, live, at));
-  return api.remove_read(templates::instance_path(text_at(live, "/metadata/namespace"),
-                                                  text_at(live, "/metadata/name")),
-                         text_at(live, "/metadata/uid"));
+  return upstream::remove_outright(api,
+                                   templates::instance_path(text_at(live, "/metadata/namespace"),
+                                                            text_at(live, "/metadata/name")),
+                                   text_at(live, "/metadata/uid"));
+}
+
+/// An instance of that name which somebody has made himself goes, whatever its template is: what
+/// he has set of it would say how ours is kept.
+Result<void> SpaceTemplates::give_way(upstream::ControlApi& api, const std::string& space,
+                                      const json& wanted, const templates::Surroundings& at) {
+  const auto live = api.get(templates::instance_path(space, text_at(wanted, "/metadata/name")));
+  if (!live && live.error().code() == Code::not_found) return {};
+  if (!live) return fail(live.error());
+  return is_kept(*live) ? Result<void>() : remove(api, *live, at);
 }
 
 /// They stay, and are nobody's but the users'.
@@ -285,6 +302,8 @@ Result<void> SpaceTemplates::keep(upstream::ControlApi& api, const std::string& 
       // The template of an instance never changes.
       if (text_at(found->second, "/spec/template") != text_at(one, "/spec/template"))
         ZOO_TRY_VOID(remove(api, found->second, at));
+    } else {
+      ZOO_TRY_VOID(give_way(api, space, one, at));
     }
     const auto done = api.apply(path, one);
     if (!done && done.error().code() == Code::not_found) return {}; // the space has gone

@@ -63,6 +63,8 @@ private:
   Result<void> set_free(upstream::ControlApi& api, const std::string& space);
   Result<void> remove(upstream::ControlApi& api, const nlohmann::json& live,
                       const templates::Surroundings& at);
+  Result<void> give_way(upstream::ControlApi& api, const std::string& space,
+                        const nlohmann::json& wanted, const templates::Surroundings& at);
 
   templates::Keeper& keeper_;
 };

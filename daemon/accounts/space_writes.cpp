@@ -278,6 +278,7 @@ Result<json> SpaceWrites::move(upstream::ControlApi& api, const SpaceMoment& mom
   AccountPtr account;
   std::string id;
   if (!target.empty()) {
+    if (parts_.room) ZOO_TRY_VOID(parts_.room(target, moment.name));
     parts_.step("reserve");
     const auto turn = saga_.turn(target);
     ZOO_TRY(auto reserved,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 namespace zoo::accounts {
 namespace {
@@ -12,8 +13,10 @@ using resources::Change;
 
 /// How long ago a State may be from which a watch is resumed.
 constexpr std::chrono::seconds k_remembered{600};
-/// And so many of them: each holds what has changed since the one before, some KiB.
+/// And so many of them.
 constexpr std::size_t k_most_remembered = 2'048;
+/// A State and what was touched, beside the objects: pieces of tables are copied, too.
+constexpr std::size_t k_state_bytes = 16'384, k_name_bytes = 256;
 /// Of so many names a watch that is resumed is told what has become of them between one State and
 /// the next; of more its client lists again.
 constexpr std::size_t k_most_replayed = 20'000;
@@ -42,6 +45,39 @@ std::size_t visit_names(const State& before, const State& now, ViewOf what, cons
   for (const auto& name : names)
     each(name);
   return names.size();
+}
+
+template <typename Table>
+std::size_t bytes_of(const Table& table, const std::vector<std::string>& names) {
+  std::size_t out = names.size() * k_name_bytes;
+  for (const auto& name : names)
+    if (const auto one = table.find(name)) out += one->object.size();
+  return out;
+}
+
+template <typename Table>
+std::size_t bytes_of(const Table& table) {
+  std::size_t out = 0;
+  table.visit("", [&](const auto& one) {
+    out += one->object.size() + k_name_bytes;
+    return true;
+  });
+  return out;
+}
+
+/// What only `before` and older States hold once this has been touched.
+std::size_t replaced_bytes(const State& before, const Touched& touched) {
+  const auto& rights = touched.rights;
+  const auto beside = k_state_bytes + rights.replaced_bytes +
+                      (rights.subjects.size() + rights.open_namespaces.size() +
+                       rights.namespaces.size() + touched.tenants.size()) *
+                          k_name_bytes;
+  if (touched.everything)
+    return beside + bytes_of(before.spaces) + bytes_of(before.accounts) + bytes_of(before.quotas) +
+           bytes_of(before.instances);
+  return beside + bytes_of(before.spaces, touched.spaces) +
+         bytes_of(before.accounts, touched.accounts) + bytes_of(before.quotas, touched.quotas) +
+         bytes_of(before.instances, touched.instances);
 }
 
 /// May a change of rights or members have shown or hidden what the publication does not name?
@@ -194,10 +230,19 @@ std::vector<std::string> names_touched(const State& before, const State& now,
 }
 
 void ViewHistory::remember(const StatePtr& state, Touched touched, Clock::time_point now) {
-  remembered_.push_back({state, std::make_shared<const Touched>(std::move(touched)), now});
+  auto bytes = std::exchange(passed_over_, 0);
+  if (!empty()) bytes += replaced_bytes(*remembered_.back().state, touched);
+  remembered_.push_back({state, std::make_shared<const Touched>(std::move(touched)), now, bytes});
+  bytes_ += bytes;
   while (remembered_.size() > k_most_remembered ||
-         (remembered_.size() > 1 && now - remembered_[1].at >= k_remembered))
-    remembered_.pop_front();
+         (remembered_.size() > 1 && (bytes_ > most_ || now - remembered_[1].at >= k_remembered)))
+    forget_first();
+}
+
+/// With it goes what the one behind it has replaced.
+void ViewHistory::forget_first() {
+  remembered_.pop_front();
+  bytes_ -= std::exchange(remembered_.front().replaced, 0);
 }
 
 Result<ViewHistory::Part> ViewHistory::since(std::int64_t revision) const {

@@ -84,8 +84,8 @@ void visit_all(const State& state, ViewOf what, std::string_view after,
 std::vector<std::string> names_touched(const State& before, const State& now,
                                        const Touched& touched, ViewOf what);
 
-/// The States of ten minutes, 2,048 at most, with what changed from each to the next: from them
-/// watches are resumed.
+/// The States of ten minutes, 2,048 at most and as many as hold 64 MiB that the newest does not
+/// share, with what changed from each to the next: from them watches are resumed.
 class ViewHistory {
 public:
   using Clock = std::chrono::steady_clock;
@@ -93,12 +93,17 @@ public:
     StatePtr state;
     std::shared_ptr<const Touched> touched; ///< `everything`, if all is to be compared
     Clock::time_point at;
+    std::size_t replaced = 0; ///< bytes of the State before that this one does not share, roughly
   };
   using Part = std::vector<Remembered>; ///< the oldest first; never empty
 
+  explicit ViewHistory(std::size_t most = std::size_t{64} << 20) : most_(most) {}
   bool empty() const { return remembered_.empty(); }
+  std::size_t bytes() const { return bytes_; } ///< of what was replaced, at most `most`
   /// A State that is not as the one before.
   void remember(const StatePtr& state, Touched touched, Clock::time_point now);
+  /// A State that is as the one before, for all that is shown, and is not remembered.
+  void passed_over(const Touched& touched) { passed_over_ += touched.rights.replaced_bytes; }
   /// The States from the one on that somebody knew who had heard everything up to `revision`. Of
   /// several of one revision the first begins: what was late on its stream came behind it.
   /// Code::expired: that is longer ago than what is remembered.
@@ -112,6 +117,10 @@ public:
   static Result<Differences> replay(const Viewer& viewer, const Part& part);
 
 private:
+  void forget_first();
+  const std::size_t most_;
+  std::size_t bytes_ = 0;
+  std::size_t passed_over_ = 0;       ///< bytes that were replaced since the newest
   std::deque<Remembered> remembered_; ///< the oldest first
 };
 

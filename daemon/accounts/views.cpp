@@ -137,6 +137,8 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
     auto changes = touched;
     changes.everything = all;
     my.history.remember(now, std::move(changes), my.clock());
+  } else {
+    my.history.passed_over(touched);
   }
   const auto look = [&](Impl::Watcher& watcher) {
     if (watcher.known == now) return;

@@ -55,6 +55,9 @@ private:
       ZOO_TRY_VOID(quotas_.furnish(api, space, {account.name}, false));
       return space_templates_.furnish(api, space, account, patience);
     };
+    parts.room = [this](const std::string& account, const std::string& space) {
+      return quotas_.room_for(account, space);
+    };
     parts.keep_templates = [this](upstream::ControlApi& api, const std::string& space,
                                   const Account* account) {
       return space_templates_.keep(api, space, account);

@@ -2,6 +2,7 @@
 #include "daemon/app/account_views.hpp"
 
 #include "common/kube/age.hpp"
+#include "daemon/accounts/bindings.hpp"
 #include "daemon/accounts/kinds.hpp"
 #include "daemon/accounts/known_rights.hpp"
 #include "daemon/accounts/quota_answers.hpp"
@@ -267,11 +268,36 @@ std::vector<tenants::Finding> AccountViews::findings() const {
                    "zood's log names each of them: look who changes RoleBindings to "
                    "system:authenticated there"});
   const bool well = out.empty();
+  add_role_findings(*state, out);
   add_template_findings(out);
   if (well)
     out.push_back({Level::ok, subject, "upstream's roles and bindings are known, all of them", ""});
   add_quota_findings(out);
   return out;
+}
+
+/// Accounts whose members are bound to what is not there.
+void AccountViews::add_role_findings(const accounts::State& state,
+                                     std::vector<tenants::Finding>& out) const {
+  constexpr std::size_t k_most_told = 5;
+  if (!state.rights || state.trouble) return;
+  std::vector<std::string> some;
+  std::size_t count = 0;
+  state.accounts.visit("", [&](const accounts::AccountPtr& account) {
+    const auto missing = accounts::missing_roles(
+        *state.rights, accounts::members_of(account, writes_.parts().default_cluster_role));
+    if (missing.empty()) return true;
+    if (++count <= k_most_told)
+      some.push_back(fmt::format("{} ({})", account->name, fmt::join(missing, ", ")));
+    return true;
+  });
+  if (count == 0) return;
+  out.push_back({tenants::Finding::Level::warning, "accounts",
+                 fmt::format("{} {} members a ClusterRole that upstream does not have, which gives "
+                             "them nothing: {}{}",
+                             count, count == 1 ? "account gives its" : "accounts give their",
+                             fmt::join(some, ", "), count > k_most_told ? ", ..." : ""),
+                 "make the ClusterRole, or name another one in spec.space of the account"});
 }
 
 /// Where Kubernetes' own quota may be passed while zood is away.

@@ -83,6 +83,7 @@ private:
   void add_template_findings(std::vector<tenants::Finding>& out) const;
   void measure_templates(MetricText& out) const;
 
+  void add_role_findings(const accounts::State& state, std::vector<tenants::Finding>& out) const;
   void add_quota_findings(std::vector<tenants::Finding>& out) const;
   void change_scope(const std::function<void(accounts::QuotaHookScope&)>& how);
 

@@ -57,6 +57,10 @@ public:
 
   Reach namespaces_of(const User& user, Attributes wanted) const override;
 
+  bool has_cluster_role(std::string_view name) const override {
+    return tables_.role("", name) != nullptr;
+  }
+
 private:
   /// Null: there is no such role.
   const std::vector<Rule>* rules_of_role(const Binding& binding) const {

@@ -6,6 +6,7 @@
 #include "daemon/authz/policy.hpp"
 #include "daemon/authz/rule.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ public:
 
   /// All rules that hold for a user in a namespace ("" = cluster-wide alone).
   virtual Policy::Rules rules_for(const User& user, std::string_view name_space) const = 0;
+
+  /// Is there a ClusterRole of this name? A binding of one that is not there gives nothing.
+  virtual bool has_cluster_role(std::string_view) const { return true; }
 };
 using RightsPtr = std::shared_ptr<const Rights>;
 
@@ -45,10 +49,13 @@ using RightsPtr = std::shared_ptr<const Rights>;
 struct TouchedRights {
   bool everybody = false;            ///< more than is worth to be told one by one
   std::vector<std::string> subjects; ///< subject keys, sorted, each once
-  /// Namespaces in which the rights of everybody may have changed; sorted, each once.
+  /// Namespaces in which the rights of everybody, or of very many, may have changed; sorted, each
+  /// once.
   std::vector<std::string> open_namespaces;
   /// Namespaces of RoleBindings that came, went or changed; sorted, each once.
   std::vector<std::string> namespaces;
+  /// What Rights of before hold of the tables that these do not, roughly.
+  std::size_t replaced_bytes = 0;
   bool empty() const {
     return !everybody && subjects.empty() && open_namespaces.empty() && namespaces.empty();
   }

@@ -15,6 +15,8 @@ using BindingPtr = std::shared_ptr<const Binding>;
 using Keys = std::vector<std::string>; ///< sorted, each once
 
 constexpr std::size_t k_most_touched = 1'024; ///< subject keys, namespaces: told one by one
+/// Copied of the tables for each subject of a binding that changes, beside its key.
+constexpr std::size_t k_subject_bytes = 1'024;
 
 Keys keys_of(const Binding& binding) {
   Keys out;
@@ -71,11 +73,26 @@ struct RightsTable::Impl {
     if (everybody) return;
     // Each user of the cluster has one of these.
     const bool all = key == "g:system:authenticated" || key == "g:system:unauthenticated";
-    if (!all) touched.insert(key);
-    if (all && !name_space.empty()) open_namespaces.insert(name_space);
-    everybody =
-        (all && name_space.empty()) || touched.size() + open_namespaces.size() > k_most_touched;
+    // Of very many in one namespace that is told alone: it troubles nobody elsewhere.
+    const bool many = touched.size() >= k_most_touched && !touched.contains(key);
+    if (!all && !many) {
+      touched.insert(key);
+    } else if (!name_space.empty()) {
+      open_namespaces.insert(name_space);
+    }
+    everybody = ((all || many) && name_space.empty()) || open_namespaces.size() > k_most_touched;
     if (everybody) forget();
+  }
+  /// Of what is replaced, or goes.
+  void count(const Role& role) {
+    replaced_bytes += sizeof role + k_subject_bytes;
+    for (const auto& rule : role.rules)
+      replaced_bytes += rule.bytes();
+  }
+  void count(const Binding& binding, const Keys& keys) {
+    replaced_bytes += sizeof binding + keys.size() * k_subject_bytes;
+    for (const auto& key : keys)
+      replaced_bytes += 4 * key.size(); // in the binding, in the table, and what was touched
   }
   /// A binding there came, went or is another.
   void touch_place(std::string_view name_space) {
@@ -133,6 +150,7 @@ struct RightsTable::Impl {
   std::unordered_set<Kept, HashOfName, SameName> bindings;
   std::unordered_map<std::string, std::vector<const Kept*>> by_role;
   bool changed = true, everybody = false;
+  std::size_t replaced_bytes = 0;
   std::set<std::string> touched, open_namespaces, places;
   RightsPtr last;
 };
@@ -147,6 +165,7 @@ void RightsTable::put(std::shared_ptr<const Role> role) {
   const auto hash = hash_of(role->name_space, role->name);
   const auto* old = impl_->tables.roles.find(hash, is_it);
   if (old != nullptr && old->rules == role->rules) return;
+  if (old != nullptr) impl_->count(*old);
   impl_->touch_holders(role->name_space, role->name);
   impl_->tables.roles.slot(hash, impl_->edition, is_it) = role;
 }
@@ -168,13 +187,17 @@ void RightsTable::put(BindingPtr binding) {
   for (const auto& key : others)
     impl_->touch(key, binding->name_space);
   impl_->touch_place(binding->name_space);
+  impl_->count(*binding, keys);
+  if (old) impl_->count(*old, old_keys);
   if (old) impl_->unindex(*found, old_keys);
   impl_->index(std::move(binding), keys);
   impl_->changed = true;
 }
 
 void RightsTable::remove_role(std::string_view name_space, std::string_view name) {
-  if (impl_->tables.role(name_space, name) == nullptr) return;
+  const auto* old = impl_->tables.role(name_space, name);
+  if (old == nullptr) return;
+  impl_->count(*old);
   impl_->tables.roles.erase(hash_of(name_space, name), impl_->edition, [&](const Role& each) {
     return each.name == name && each.name_space == name_space;
   });
@@ -188,6 +211,7 @@ void RightsTable::remove_binding(std::string_view name_space, std::string_view n
   for (const auto& key : keys)
     impl_->touch(key, found->binding->name_space);
   impl_->touch_place(name_space);
+  impl_->count(*found->binding, keys);
   impl_->unindex(*found, keys);
   impl_->changed = true;
 }
@@ -197,7 +221,9 @@ RightsTable::Published RightsTable::publish() {
     impl_->last = rights_of(impl_->tables);
     ++impl_->edition; // what is written from now on is written elsewhere
   }
-  Published out{impl_->last, {std::exchange(impl_->everybody, false), {}, {}, {}}};
+  Published out{impl_->last, {}};
+  out.touched.everybody = std::exchange(impl_->everybody, false);
+  out.touched.replaced_bytes = std::exchange(impl_->replaced_bytes, 0);
   out.touched.subjects.assign(impl_->touched.begin(), impl_->touched.end());
   out.touched.open_namespaces.assign(impl_->open_namespaces.begin(), impl_->open_namespaces.end());
   out.touched.namespaces.assign(impl_->places.begin(), impl_->places.end());

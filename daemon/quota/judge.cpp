@@ -112,6 +112,7 @@ void Judge::set_owner(const std::string& name, Owner owner, Time now) {
       if (!owner.limits.empty() && owner.spaces.contains(space)) continue;
       auto& left = spaces_[space].owners[kind];
       if (left == name) left.clear();
+      forget_empty(space);
     }
     if (owner.limits.empty()) owners_.erase(found);
   }
@@ -148,6 +149,17 @@ void Judge::recount(Known& known, Time now) {
   }
 }
 
+/// Namespaces come and go: one of which there is nothing is not remembered.
+void Judge::forget_empty(const std::string& name) {
+  const auto found = spaces_.find(name);
+  if (found == spaces_.end()) return;
+  auto& space = found->second;
+  std::erase_if(space.slots, [&](const auto& entry) {
+    return !entry.second.view.known() && limit_of(space, entry.first) == nullptr;
+  });
+  if (space.slots.empty() && space.items.empty() && !space.owned()) spaces_.erase(found);
+}
+
 /// Whatever changes an object changes the sums by as much.
 template <class F>
 void Judge::change(const std::string& space_name, const std::string& key, Time now, F apply) {
@@ -160,7 +172,11 @@ void Judge::change(const std::string& space_name, const std::string& key, Time n
       for (const auto& limit : known->owner.limits)
         before.push_back(part_of(item, limit));
   const bool was = item.live.has_value();
+  const auto ended = was ? item.live->ends : std::nullopt;
   apply(item);
+  const auto ends = item.live ? item.live->ends : std::nullopt;
+  if (ended && ended != ends) ends_.erase({*ended, Place{space_name, key}});
+  if (ends && ended != ends) ends_.emplace(*ends, Place{space_name, key});
   objects_ += item.live ? 1 : 0;
   objects_ -= was ? 1 : 0;
   std::size_t i = 0;
@@ -186,12 +202,13 @@ void Judge::change(const std::string& space_name, const std::string& key, Time n
       ++i;
     }
   }
-  if (!item.live && !item.held) space.items.erase(key);
+  if (item.live || item.held) return;
+  space.items.erase(key);
+  forget_empty(space_name);
 }
 
 void Judge::seen(const std::string& space, const std::string& key, const std::string& uid,
                  Cost cost, Time now) {
-  if (cost.ends) ends_.emplace(*cost.ends, Place{space, key});
   change(space, key, now, [&](Item& item) {
     item.uid = uid;
     // The reservation ends only when the object is seen with at least the reserved cost. A
@@ -268,8 +285,7 @@ void Judge::slice_gone(const std::string& space, const std::string& slice_name) 
   if (slot == found->second.slots.end()) return;
   slot->second.view = {};
   if (limit_of(found->second, slice_name) == nullptr) found->second.slots.erase(slot);
-  if (found->second.slots.empty() && found->second.items.empty() && !found->second.owned())
-    spaces_.erase(found);
+  forget_empty(space);
 }
 
 // ---- who asks
@@ -351,6 +367,23 @@ bool Judge::fits(const Space& space, const Item& item, const Ask& ask, Time now)
     }
   }
   return true;
+}
+
+std::string Judge::no_room(const std::string& owner, const std::string& space, Time now) const {
+  const auto known = owners_.find(owner);
+  const auto found = spaces_.find(space);
+  if (known == owners_.end() || found == spaces_.end() ||
+      known->second.owner.spaces.contains(space))
+    return {};
+  for (const auto& limit : known->second.owner.limits) {
+    ResourceList more;
+    for (const auto& [key, item] : found->second.items)
+      if (item.live) add(more, charged(*item.live, limit));
+    const auto used = sum(known->second, limit, now);
+    if (within(only(plus(used, more), more), limit.hard)) continue;
+    return refusal(known->second, limit, more, used, space);
+  }
+  return {};
 }
 
 Judge::Verdict Judge::ask(const Ask& ask, Time now) {

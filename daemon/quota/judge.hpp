@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zoo::quota {
@@ -93,6 +94,9 @@ public:
   /// What is let in is reserved at once. `wait`: there is room for the owner, and not in the slice
   /// yet; has_room() says when there is.
   Verdict ask(const Ask& ask, Time now);
+  /// Why a namespace with all that there is in it cannot become this owner's, as a denial says it;
+  /// "": it can. Nothing is reserved.
+  std::string no_room(const std::string& owner, const std::string& space, Time now) const;
   /// Of one that waits: is there room by now? It is let in then.
   bool has_room(const Ask& ask, Time now);
   void let_in(const Ask& ask, Time now); ///< the slice may decide
@@ -131,6 +135,8 @@ public:
   std::vector<std::string> objects(const std::string& space, const Limit& limit,
                                    std::string_view name, std::size_t most) const;
   std::size_t objects() const { return objects_; }
+  /// What is remembered of objects' ends and of namespaces: no more than there is of them.
+  std::size_t remembered() const { return ends_.size() + spaces_.size(); }
   std::size_t reserved() const;
   const Owner* owner(std::string_view name) const;
   std::string owner_of(std::string_view space) const; ///< the first of them; "": nobody
@@ -177,6 +183,7 @@ private:
   std::array<Known*, k_owner_kinds> known_of(const Space& space);
   std::array<const Known*, k_owner_kinds> known_of(const Space& space) const;
   Known* known_of(const Space& space, std::string_view slice_name); ///< whose slice that is
+  void forget_empty(const std::string& space);
   template <class F>
   void change(const std::string& space, const std::string& key, Time now, F apply);
   static Part part_of(const Item& item, const Limit& limit);
@@ -201,7 +208,8 @@ private:
   std::vector<bool> heard_;
   Clock::duration visible_ = settings_.visible;
   std::size_t objects_ = 0;
-  std::multimap<std::chrono::system_clock::time_point, Place> ends_; ///< objects
+  /// Objects, by when they end: of each that there is its Cost::ends, and no other.
+  std::set<std::pair<std::chrono::system_clock::time_point, Place>> ends_;
   std::multimap<Time, Place> held_; ///< objects, by when what was let in is forgotten
   Places busy_;                     ///< slices whose view waits for its time
   Places off_;                      ///< slices whose `used` is not what there is

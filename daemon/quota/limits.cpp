@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace zoo::quota {
 namespace {
@@ -25,6 +27,59 @@ std::string scopes_json(const std::vector<Scope>& scopes) {
     out += '}';
   }
   return out.empty() ? out : out + ']';
+}
+
+using Words = std::span<const std::string_view>;
+constexpr std::array<std::string_view, 6> k_compute = {
+    "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"};
+constexpr std::array<std::string_view, 9> k_numbers = {"pods",
+                                                       "services",
+                                                       "services.nodeports",
+                                                       "services.loadbalancers",
+                                                       "replicationcontrollers",
+                                                       "secrets",
+                                                       "configmaps",
+                                                       "persistentvolumeclaims",
+                                                       "resourcequotas"};
+constexpr std::array<std::string_view, 4> k_storage = {
+    "ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage",
+    "requests.storage"};
+
+bool among(std::string_view name, Words words) {
+  return std::find(words.begin(), words.end(), name) != words.end();
+}
+
+/// With a domain or a kind before a slash, as in count/deployments.apps.
+bool qualified(std::string_view name) {
+  const auto slash = name.find('/');
+  return slash != std::string_view::npos && slash != 0 && slash + 1 < name.size() &&
+         name.find('/', slash + 1) == std::string_view::npos;
+}
+
+/// Has the scope anything to do with the name (k8s.io/kubernetes pkg/apis/core/helper,
+/// IsResourceQuotaScopeValidForResource)?
+bool speaks_of(std::string_view scope, std::string_view name) {
+  if (scope == "BestEffort") return name == "pods";
+  if (scope == "VolumeAttributesClass")
+    return name == "persistentvolumeclaims" || name == "requests.storage";
+  return name == "pods" || among(name, k_compute);
+}
+
+/// Why no ResourceQuota may have this limit (k8s.io/kubernetes pkg/apis/core/validation,
+/// ValidateResourceQuotaSpec); "": it may.
+std::string trouble_with(std::string_view name, const kube::Quantity& amount,
+                         const std::vector<Scope>& scopes) {
+  const bool number = among(name, k_numbers);
+  const bool standard = number || among(name, k_compute) || among(name, k_storage);
+  const bool pages = name.starts_with("hugepages-") || name.starts_with("requests.hugepages-");
+  if (!standard && !pages && !qualified(name))
+    return fmt::format("\"{}\" is nothing that a ResourceQuota counts", name);
+  if ((number || name.starts_with("count/")) && amount.rounded_up() != amount)
+    return fmt::format("\"{}\" is a number of objects, and {} is no integer", name, amount.text());
+  for (const auto& scope : scopes)
+    if (standard && !speaks_of(scope.name, name))
+      return fmt::format("scope {} has nothing to do with \"{}\"", scope.name, name);
+  return {};
 }
 
 Limit& limit_of(std::vector<Limit>& limits, std::vector<Scope> scopes) {
@@ -47,14 +102,29 @@ std::vector<Limit> limits_of(std::span<const QuotaSpec> quotas) {
     if (!tree) continue;
     const auto hard = read_resources(tree->root()["hard"]);
     if (!hard || hard->empty()) continue;
-    auto& limit = limit_of(out, scopes_of(tree->root()));
+    const auto scopes = scopes_of(tree->root());
     for (const auto& [name, amount] : *hard) {
+      if (!trouble_with(name, amount, scopes).empty()) continue; // trouble_of() says why
+      auto& limit = limit_of(out, scopes);
       const auto known = limit.hard.find(name);
       if (known != limit.hard.end() && known->second <= amount) continue;
       limit.hard.insert_or_assign(name, amount);
       limit.from.insert_or_assign(name, quota.name);
     }
   }
+  return out;
+}
+
+std::string trouble_of(const QuotaSpec& quota) {
+  const auto tree = translate::JsonTree::parse(quota.spec);
+  if (!tree) return "spec.quota cannot be read";
+  const auto hard = read_resources(tree->root()["hard"]);
+  if (!hard) return "spec.quota.hard: " + hard.error().message();
+  const auto scopes = scopes_of(tree->root());
+  std::string out;
+  for (const auto& [name, amount] : *hard)
+    if (const auto trouble = trouble_with(name, amount, scopes); !trouble.empty())
+      out += (out.empty() ? "" : "; ") + trouble;
   return out;
 }
 

@@ -34,8 +34,11 @@ inline constexpr std::string_view k_slice = "zoo-quota";
 /// k_slice, as all of them do.
 inline constexpr std::string_view k_tenant_slice = "zoo-quota-tenant";
 
-/// One Limit for each set of scopes; quotas that cannot be read are left out.
+/// One Limit for each set of scopes. Quotas that cannot be read are left out, and of each quota the
+/// names that no ResourceQuota may have: one of them would keep all others from being held.
 std::vector<Limit> limits_of(std::span<const QuotaSpec> quotas);
+/// What of a quota is left out so, and why, as sentences; "": nothing.
+std::string trouble_of(const QuotaSpec& quota);
 
 /// The `spec` of a slice as JSON: these amounts, and the limit's scopes.
 std::string slice_spec(const Limit& limit, const ResourceList& hard);

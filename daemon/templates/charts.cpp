@@ -30,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t k_threads = 2;
 constexpr std::size_t k_most_waiting = 64;
+constexpr std::size_t k_most_waiting_of_one = 8; ///< account
 constexpr std::size_t k_most_inline = 512u << 10, k_most_chart = 10u << 20;
 constexpr std::size_t k_most_charts = 64; ///< fetched ones that are kept
 constexpr std::size_t k_beside = 1'024;   ///< of what was rendered: the rest that is kept with it
@@ -37,6 +38,8 @@ constexpr std::chrono::seconds k_fetch{20};
 /// How long what was rendered, or why it was not, is believed.
 constexpr std::chrono::minutes k_kept{60};
 constexpr std::chrono::seconds k_failed{5};
+/// The same of what nobody has asked for since: who waits for it asks ever more rarely.
+constexpr std::chrono::seconds k_untold{60};
 
 /// A directory of mode 0700 that goes with this.
 class Temporary {
@@ -140,6 +143,14 @@ bool is_listed(const Chart& chart, const std::vector<std::string>& repositories)
   });
 }
 
+std::string why_no_room(const std::vector<std::string>& waiting, const std::string& whose) {
+  const auto own = static_cast<std::size_t>(std::count(waiting.begin(), waiting.end(), whose));
+  if (own >= k_most_waiting_of_one)
+    return fmt::format("{} charts of {} wait to be rendered", own, whose);
+  if (waiting.size() < k_most_waiting) return {};
+  return fmt::format("{} charts wait to be rendered", waiting.size());
+}
+
 Charts::Charts(ChartSettings settings) : settings_(std::move(settings)) {
   std::error_code ignored;
   fs::create_directories(settings_.directory, ignored);
@@ -219,9 +230,14 @@ Result<std::string> Charts::render(upstream::ControlApi& api, const ChartWish& w
     ZOO_TRY(job->credentials, credentials_of(api, wish.chart));
     const std::lock_guard lock(mutex_);
     const auto [place, fresh] = jobs_.emplace(key, job);
-    if (fresh && waiting_.size() >= k_most_waiting) {
-      jobs_.erase(place);
-      return fail(Code::timeout, "{} charts wait to be rendered", k_most_waiting);
+    if (fresh) {
+      std::vector<std::string> waiting;
+      for (const auto& each : waiting_)
+        waiting.push_back(each->wish.whose);
+      if (const auto why = why_no_room(waiting, wish.whose); !why.empty()) {
+        jobs_.erase(place);
+        return fail(Code::timeout, "{}", why);
+      }
     }
     if (fresh) waiting_.push_back(job);
     job = place->second;
@@ -229,7 +245,10 @@ Result<std::string> Charts::render(upstream::ControlApi& api, const ChartWish& w
   }
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, wait, [&] { return job->done; });
-  if (job->done) return job->result;
+  if (job->done) {
+    job->told = true;
+    return job->result;
+  }
   const auto& chart = wish.chart;
   return fail(Code::timeout, "chart {} is being {}rendered",
               !chart.name.empty()  ? chart.name
@@ -244,7 +263,10 @@ void Charts::drop_old() {
   for (auto each = jobs_.begin(); each != jobs_.end();) {
     const auto& job = *each->second;
     const auto age = now - job.ended;
-    const bool old = job.done && (job.result ? age > k_kept : age > k_failed);
+    const auto believed = job.result ? std::chrono::seconds(k_kept)
+                          : job.told ? k_failed
+                                     : k_untold;
+    const bool old = job.done && age > believed;
     if (!old && job.done && job.result) bytes += job.result->size() + k_beside;
     each = old ? jobs_.erase(each) : std::next(each);
   }
@@ -262,10 +284,10 @@ void Charts::drop_old() {
 
 Charts::JobPtr Charts::next() {
   for (auto each = waiting_.begin(); each != waiting_.end(); ++each) {
-    if (running_.contains((*each)->wish.account)) continue;
+    if (running_.contains((*each)->wish.whose)) continue;
     auto job = *each;
     waiting_.erase(each);
-    running_.insert(job->wish.account);
+    running_.insert(job->wish.whose);
     return job;
   }
   return nullptr;
@@ -278,7 +300,7 @@ void Charts::run(const std::stop_token& stop) {
     if (!job) {
       changed_.wait(lock, stop, [this] {
         return std::any_of(waiting_.begin(), waiting_.end(), [this](const JobPtr& each) {
-          return !running_.contains(each->wish.account);
+          return !running_.contains(each->wish.whose);
         });
       });
       continue;
@@ -294,7 +316,7 @@ void Charts::run(const std::stop_token& stop) {
     job->credentials = {};
     job->wish.chart = {}; // up to 700 KB of it; the digest is what it is known by
     job->wish.values.clear();
-    running_.erase(running_.find(job->wish.account));
+    running_.erase(running_.find(job->wish.whose));
     changed_.notify_all();
   }
 }

@@ -38,10 +38,15 @@ std::size_t tag_of(const std::string& oci);
 /// "https://a/b" is not "https://a/bc", and neither a port nor a tag is a part of either.
 bool is_listed(const Chart& chart, const std::vector<std::string>& repositories);
 
+/// Why one more wish finds no room in the queue, in which these have one each: one account alone
+/// does not fill it. "": it finds some.
+std::string why_no_room(const std::vector<std::string>& waiting, const std::string& whose);
+
 /// Renders Helm charts by the real helm, in a sandbox without network. Charts of repositories are
 /// fetched before, in another run with network and without what they are rendered for. Two threads,
-/// "helm-1" and "helm-2", of which one account holds one at most. What was rendered is kept for a
-/// while: a chart that makes up a password makes no other one each time it is looked at.
+/// "helm-1" and "helm-2", of which one account holds one at most, as of the queue before them it
+/// has a part alone. What was rendered is kept for a while: a chart that makes up a password makes
+/// no other one each time it is looked at.
 class Charts {
 public:
   explicit Charts(ChartSettings settings);
@@ -64,6 +69,7 @@ private:
     ChartWish wish;
     Credentials credentials;
     bool done = false;
+    bool told = false; ///< somebody has had the result
     Result<std::string> result = std::string();
     std::chrono::steady_clock::time_point ended;
   };

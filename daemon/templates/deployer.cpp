@@ -6,6 +6,7 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/upstream/outright.hpp"
 #include "daemon/upstream/upstream_rbac.hpp"
 
 #include <algorithm>
@@ -46,6 +47,13 @@ json owner_of(const Instance& instance) {
 }
 
 std::string binding_name(const Instance& instance) { return "zoo:template:" + instance.name; }
+
+/// Who waits for charts one after another: an account, a tenant of none, or a namespace of neither.
+/// No account's name has a slash.
+std::string whose_turn(const Surroundings& at, const std::string& name_space) {
+  if (!at.account.empty()) return at.account;
+  return at.tenant.empty() ? "namespace/" + name_space : "tenant/" + at.tenant;
+}
 
 /// What upstream's RBAC says to whom objects are made as, and no admission plugin does.
 bool lacks_the_right(const Error& error, const std::string& tenant) {
@@ -216,7 +224,8 @@ Result<void> Deployer::plan(Attempt& attempt, Plan& out) {
     ZOO_TRY(const auto chart_values, render_values(*from.chart, lookup));
     attempt.reason = "ErrorHelm";
     if (!parts_.render) return fail(Code::invalid, "zood has no helm: see zooctl doctor");
-    const ChartWish wish{*from.chart, instance.name_space, chart_values, attempt.at.account};
+    const ChartWish wish{*from.chart, instance.name_space, chart_values,
+                         whose_turn(attempt.at, instance.name_space)};
     auto rendered = parts_.render(attempt.api, wish, std::min(k_at_once, attempt.chart_wait));
     if (!rendered && rendered.error().code() == Code::timeout) {
       attempt.reason = "Rendering";
@@ -290,9 +299,12 @@ Result<void> Deployer::bind(Attempt& attempt, const std::string& role) {
   if (!there && there.error().code() != Code::not_found) return fail(there.error());
   if (there) {
     const bool right = there->value("roleRef", json()) == wanted["roleRef"] &&
-                       there->value("subjects", json()) == wanted["subjects"];
+                       there->value("subjects", json()) == wanted["subjects"] &&
+                       metadata_of(*there, "labels", k_kept_label) == "true" &&
+                       text_at(*there, "/metadata/deletionTimestamp").empty();
     if (right) return {};
-    ZOO_TRY_VOID(attempt.api.remove_read(path, text_at(*there, "/metadata/uid")));
+    // Its role has changed; or somebody else has put it there, to be in the way.
+    ZOO_TRY_VOID(upstream::remove_outright(attempt.api, path, text_at(*there, "/metadata/uid")));
   }
   const auto made = attempt.api.create(collection, wanted);
   if (!made && made.error().code() == Code::already_exists)
@@ -300,6 +312,39 @@ Result<void> Deployer::bind(Attempt& attempt, const std::string& role) {
   if (!made) return fail(made.error());
   attempt.bound_now = true;
   return {};
+}
+
+/// May the instance apply an object of this name? One that is kept may in any case. Any other would
+/// take what somebody else has made, and delete it when it goes itself.
+Result<void> Deployer::admit_name(const Attempt& attempt, const std::string& path,
+                                  const ObjectRef& ref, upstream::ControlApi& as_template) {
+  if (attempt.instance.kept) return {};
+  auto live = as_template.get(path);
+  // A role that may not read it, or not yet: zood looks itself, and tells no more than this.
+  if (!live && lacks_the_right(live.error(), attempt.at.tenant)) live = attempt.api.get(path);
+  if (!live && live.error().code() == Code::not_found) return {};
+  if (!live) return fail(live.error());
+  const auto mark = metadata_of(*live, "labels", k_instance_label);
+  if (mark == mark_of(attempt.instance.name)) return {};
+  return fail(Code::invalid, "{} is {}: delete it, or give the template's another name",
+              ref.title(),
+              mark.empty() ? "there already, and somebody else has made it"
+                           : "made by another instance already");
+}
+
+Result<json> Deployer::apply_once(Attempt& attempt, const std::string& path, const json& object,
+                                  const kube::Query& query, upstream::ControlApi& as_template) {
+  ZOO_TRY_VOID(attempt.in_time());
+  ZOO_TRY(const auto response,
+          as_template.request("PATCH", kube::with_query(path, query), k_apply_type, text_of(object),
+                              "application/json"));
+  if (response.status < 200 || response.status > 299) return fail(kube::error_of(response));
+  auto out = json::parse(response.body, nullptr, false);
+  if (!out.is_object()) return fail(Code::unavailable, "the upstream answered with no object");
+  if (response.status == 201)
+    attempt.made.push_back({path, text_at(out, "/metadata/uid"), ref_of(object)});
+  attempt.bound_now = false; // it is heard of
+  return out;
 }
 
 /// Fields that somebody else has set are taken from him; but those of another instance only for one
@@ -311,21 +356,12 @@ Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const j
   const auto path = kind.object(instance.name_space, ref.name);
   kube::Query query = {{"fieldManager", k_manager + mark_of(instance.name)}};
   const auto heard_by = Clock::now() + k_binding_heard;
+  ZOO_TRY_VOID(attempt.in_time());
+  ZOO_TRY_VOID(admit_name(attempt, path, ref, as_template));
   for (;;) {
-    ZOO_TRY_VOID(attempt.in_time());
-    auto response = as_template.request("PATCH", kube::with_query(path, query), k_apply_type,
-                                        text_of(object), "application/json");
-    if (!response) return fail(std::move(response).error());
-    if (response->status >= 200 && response->status <= 299) {
-      auto out = json::parse(response->body, nullptr, false);
-      if (!out.is_object())
-        return fail(Code::unavailable, "the upstream answered {} with no object", ref.title());
-      if (response->status == 201)
-        attempt.made.push_back({path, text_at(out, "/metadata/uid"), ref});
-      attempt.bound_now = false; // it is heard of
-      return out;
-    }
-    auto error = kube::error_of(*response);
+    auto done = apply_once(attempt, path, object, query, as_template);
+    if (done) return done;
+    const auto& error = done.error();
     if (error.code() == Code::conflict && query.size() == 1) {
       const auto& said = error.message();
       if (!instance.kept && said.find(fmt::format(" with \"{}", k_manager)) != said.npos)

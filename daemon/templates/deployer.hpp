@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "common/kube/client.hpp"
 #include "common/templates/kinds.hpp"
 #include "common/templates/template.hpp"
 #include "daemon/templates/acting.hpp"
@@ -38,7 +39,7 @@ struct Outcome {
 struct ChartWish {
   Chart chart;
   std::string name_space, values;
-  std::string account; ///< whose turn it is; "": nobody's
+  std::string whose; ///< turn it is: an account's name, "tenant/ID" or "namespace/NAME"
 };
 
 struct DeployerParts {
@@ -95,6 +96,11 @@ private:
                                                      std::vector<nlohmann::json> objects);
   Result<void> bind(Attempt& attempt, const std::string& role);
   Result<void> apply(Attempt& attempt, const Plan& plan, upstream::ControlApi& as_template);
+  Result<void> admit_name(const Attempt& attempt, const std::string& path, const ObjectRef& ref,
+                          upstream::ControlApi& as_template);
+  Result<nlohmann::json> apply_once(Attempt& attempt, const std::string& path,
+                                    const nlohmann::json& object, const kube::Query& query,
+                                    upstream::ControlApi& as_template);
   Result<nlohmann::json> apply_one(Attempt& attempt, const KindPath& kind,
                                    const nlohmann::json& object, upstream::ControlApi& as_template);
   Result<void> prune(Attempt& attempt, const Plan& plan, upstream::ControlApi& as_template);

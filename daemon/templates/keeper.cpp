@@ -17,7 +17,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds k_pace = reconcile::Queue::Pauses{}.pace;
 /// A namespace that is not known may have been made a moment ago.
 constexpr unsigned k_unknown_looks = 3;
-constexpr milliseconds k_unknown{1'000}, k_chart_again{500};
+constexpr milliseconds k_unknown{1'000};
+/// Between two looks at an instance whose chart is rendered: the first, and the longest.
+constexpr milliseconds k_chart_again{200}, k_chart_longest{16'000};
 /// Looks that come later than this are no repetitions.
 constexpr milliseconds k_settled{600'000};
 constexpr std::size_t k_most_repaired = 65'536;
@@ -61,6 +63,14 @@ void Keeper::add(std::string key, milliseconds delay) {
 void Keeper::forget_failures(const std::string& key) {
   const std::lock_guard lock(mutex_);
   failures_.erase(key);
+  chart_waits_.erase(key);
+}
+
+/// No look waits for a chart: one account's instances would hold the threads of all.
+Keeper::Next Keeper::after_chart(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto before = chart_waits_[key]++;
+  return Next{std::min(k_chart_again * (1L << std::min(before, 9U)), k_chart_longest), true};
 }
 
 void Keeper::heard_instance(const json& object) {
@@ -141,6 +151,7 @@ Keeper::Next Keeper::after_failure(const std::string& key) {
   {
     const std::lock_guard lock(mutex_);
     before = failures_[key]++;
+    chart_waits_.erase(key);
   }
   const auto pause = settings_.failed * (1L << std::min(before, 9U));
   return Next{std::min<milliseconds>(pause, settings_.longest)};
@@ -173,10 +184,10 @@ Result<Keeper::Next> Keeper::look(upstream::ControlApi& api, const std::string& 
   if (!due) return Next{};
   ZOO_TRY(const auto outcome,
           deploy_now(api, *live, place->at, std::chrono::steady_clock::now() + settings_.attempt,
-                     settings_.chart));
+                     milliseconds(0)));
   if (outcome.deployed) forget_failures(key);
   if (outcome.deployed) return Next{};
-  if (outcome.waits) return Next{k_chart_again, true};
+  if (outcome.waits) return after_chart(key);
   return after_failure(key);
 }
 

@@ -41,7 +41,6 @@ struct KeeperSettings {
   std::chrono::milliseconds repair{10'000};   ///< between two repairs of one instance
   std::chrono::milliseconds failed{5'000};    ///< after the first failure; doubles
   std::chrono::milliseconds longest{300'000}; ///< and never waits longer
-  std::chrono::milliseconds chart{200};       ///< that a look waits for a chart
   std::chrono::milliseconds attempt{60'000};  ///< after which a look begins nothing more
   reconcile::Queue::Now now = reconcile::Queue::Clock::now;
 };
@@ -113,6 +112,7 @@ private:
   Result<Next> look(upstream::ControlApi& api, const std::string& key, unsigned attempts);
   void add(std::string key, std::chrono::milliseconds delay);
   Next after_failure(const std::string& key);
+  Next after_chart(const std::string& key);
   void forget_failures(const std::string& key);
 
   upstream::Connections& connections_;
@@ -130,6 +130,8 @@ private:
   /// Of instances that have failed, and of which nothing was heard since: how often. A chart that
   /// is fetched again in between does not begin anew.
   std::map<std::string, unsigned, std::less<>> failures_;
+  /// Of instances whose chart is being rendered: how often that was looked at.
+  std::map<std::string, unsigned, std::less<>> chart_waits_;
   reconcile::Queue queue_;
   reconcile::Runner runner_; ///< last: its threads use all the rest
 };

@@ -18,7 +18,7 @@ configure_file(inside/inside_text.cpp.in
 
 zoo_add_library(zoo_upstream_control TOGETHER
   SOURCES accounts_install.cpp accounts_manifests.cpp bootstrap.cpp control_api.cpp credential.cpp
-          inside_manifests.cpp upstream_rbac.cpp yaml_manifests.cpp
+          inside_manifests.cpp outright.cpp upstream_rbac.cpp yaml_manifests.cpp
           ${PROJECT_BINARY_DIR}/generated/upstream/accounts_text.cpp
           ${PROJECT_BINARY_DIR}/generated/upstream/inside_text.cpp
   LINK zoo_kube zoo_crypto zoo_api zoo_kiosk)

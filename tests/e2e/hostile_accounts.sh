@@ -126,6 +126,9 @@ for where in door upstream; do
   attack "$where: the binding of his own space" m -n "$loot" delete rolebinding zoo:account
   attack "$where: the binding for himself alone" m -n "$loot" patch rolebinding zoo:account --type json -p '[{"op":"add","path":"/subjects/-","value":{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"}}]'
   attack "$where: one that poses as zood's" made_of '{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"also","namespace":"'"$loot"'","labels":{"zoo.kubezoo.io/managed":"true"}},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"admin"},"subjects":[]}'
+  for name in zoo:account-next zoo:account-0123abcd zoo:template:kept zoo:template:late; do
+    attack "$where: one that would be in zood's way: $name" m -n "$loot" create rolebinding "$name" --clusterrole edit --user "$mallory"
+  done
   attack "$where: more than he has" m -n "$loot" create rolebinding more --clusterrole cluster-admin --user "$mallory"
   attack "$where: as the victim" m get spaces --as "$victor"
   attack "$where: as zood" m get ns --as system:serviceaccount:zoo-system:zood
@@ -172,6 +175,13 @@ for where in door upstream; do
   check "$where: a parameter with more keys" instance "$run-notes" own $'y\n  labels:\n    zoo.kubezoo.io/managed: "true"'
   made() { [[ $(upstream -n "$loot" get configmap own -o 'jsonpath={.metadata.labels.zoo\.kubezoo\.io/managed}|{.metadata.labels.zoo\.kubezoo\.io/template-instance}') == "|mine" ]]; }
   eventually "$where: is one text" 60 made
+  upstream -n "$loot" create configmap by-hand --from-literal=value=hers >/dev/null
+  check "$where: an instance with the name of what an administrator has made" instance "$run-notes" by-hand y
+  eventually "$where: makes nothing" 60 fails ApplyManifests
+  expect "$where: and takes nothing" "hers||" "$(upstream -n "$loot" get configmap by-hand -o 'jsonpath={.data.value}|{.metadata.ownerReferences}|{.metadata.labels}')"
+  upstream -n "$loot" delete configmap by-hand >/dev/null
+  check "$where: another instance" instance "$run-notes" own y
+  eventually "$where: stands again" 60 made
   m -n "$loot" patch "$instances" mine --subresource status --type merge -p '{"status":{"objects":[{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","name":"walls"},{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","name":"zoo:account"}]}}' >/dev/null
   m -n "$loot" patch "$instances" mine --type merge -p '{"spec":{"parameters":[{"name":"NAME","value":"other"},{"name":"VALUE","value":"z"}]}}' >/dev/null
   other() { upstream -n "$loot" get configmap other; }
@@ -300,3 +310,42 @@ for fields in 'Connection: X-Remote-User, Impersonate-User' 'Connection: Imperso
   [[ $said == '"refused: '* ]] || expect "nor with $fields" "$(whoami)" "$said"
 done
 stays "at the end"
+
+# ---- in zood's way ------------------------------------------------------------------------------------------------------------
+# He knows the names of what is going to be made, and has an instance there that nobody can delete.
+m() { mallory upstream "$mallory" "$@"; }
+require "an instance that is held" m create -f - <<<'{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"late","namespace":"'"$loot"'","finalizers":["x.io/hold"]},
+  "spec":{"template":"'"$run-notes"'","parameters":[{"name":"NAME","value":"late"},{"name":"VALUE","value":"x"}]}}'
+upstream apply -f - >/dev/null <<YAML
+apiVersion: config.kiosk.sh/v1alpha1
+kind: Template
+metadata: {name: $run-late}
+resources: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: late}, data: {value: zoods}}]}
+YAML
+require "a template of that name for all spaces" upstream patch account.config.kiosk.sh "$mallory" --type json \
+  -p '[{"op":"add","path":"/spec/space/templateInstances/-","value":{"metadata":{"name":"late"},"spec":{"template":"'"$run-late"'"}}}]'
+late() { [[ $(upstream -n "$loot" get "$instances" late -o 'jsonpath={.spec.template}|{.metadata.labels.zoo\.kubezoo\.io/managed}|{.status.status}') == "$run-late|true|Deployed" ]]; }
+eventually "is there all the same" 60 late
+its() { [[ $(upstream -n "$loot" get configmap late -o 'jsonpath={.data.value}') == zoods ]]; }
+eventually "with what it makes" 60 its
+
+# Bindings from before their names were reserved.
+require "nobody looks at names" upstream delete validatingadmissionpolicybinding zoo-accounts-objects
+planted() {
+  m create -f - <<<'{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"'"$1"'","namespace":"'"$loot"'","finalizers":["x.io/hold"]},
+    "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"edit"},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"'"$mallory"'"}]}'
+}
+eventually "he makes a binding where the next one of his account will be" 30 planted zoo:account-next
+require "and one where a template's will be" planted zoo:template:later
+require "he is to read, no more; and to have a template" upstream patch account.config.kiosk.sh "$mallory" --type json \
+  -p '[{"op":"replace","path":"/spec/space/clusterRole","value":"view"},{"op":"add","path":"/spec/space/templateInstances/-","value":{"metadata":{"name":"later"},"spec":{"template":"'"$run-notes"'","parameters":[{"name":"NAME","value":"later"},{"name":"VALUE","value":"x"}]}}}]'
+reads() { [[ $(upstream -n "$loot" get rolebindings -o json | jq -c '[.items[] | select(.metadata.name | startswith("zoo:account")) | [.metadata.name, .roleRef.name]]') == '[["zoo:account","view"]]' ]]; }
+eventually "he does" 60 reads
+later() { [[ $(upstream -n "$loot" get configmap later -o 'jsonpath={.metadata.labels.zoo\.kubezoo\.io/template-instance}') == later ]]; }
+eventually "and has it" 60 later
+expect "what he could do before he can no more" no "$(upstream auth can-i create secrets -n "$loot" --as "$mallory")"
+expect "the account says so" True "$(upstream get account.config.kiosk.sh "$mallory" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}')"
+require "a role that is not there" upstream patch account.config.kiosk.sh "$mallory" --type merge -p '{"spec":{"space":{"clusterRole":"'"$run-nowhere"'"}}}'
+gone() { [[ $(upstream get account.config.kiosk.sh "$mallory" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}') == RoleNotFound ]]; }
+eventually "is told by the account" 60 gone
+expect_match "and by doctor" "^warning +accounts: 1 account gives its members a ClusterRole that upstream does not have.*$mallory \($run-nowhere\)" "$(ctl doctor)"

@@ -87,6 +87,28 @@ check "a quota" apply "$(quota old '{"pods":"2","limits.cpu":"4","requests.memor
 check_fails "of nobody else from then on" 'field is immutable' apply "$(quota v3 '{"pods":"2"}')"
 check_fails "that is below zero" 'a quantity that is not negative' apply "$(quota old '{"pods":"-1"}')"
 check_fails "that is no quantity" 'a quantity that is not negative' apply "$(quota old '{"pods":"many"}')"
+another() { printf '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"AccountQuota","metadata":{"name":"another"},"spec":{"account":"old","quota":%s}}' "$1"; }
+refused_for() { grep -q "$1" <<<"$(apply "$2" 2>&1)"; }
+# Policies take effect a moment after they were written.
+eventually "of what nothing counts" 30 refused_for '"cpus" is nothing that a ResourceQuota counts' "$(another '{"hard":{"cpus":"4"}}')"
+check_fails "of half a pod" 'the limit of "pods" is a number of objects' apply "$(another '{"hard":{"pods":"500m"}}')"
+check_fails "of half a Job" 'the limit of "count/jobs.batch"' apply "$(another '{"hard":{"count/jobs.batch":"1.5"}}')"
+check_fails "of CPU that a scope has nothing to do with" 'a name that one of the scopes says nothing of' apply "$(another '{"hard":{"limits.cpu":"4"},"scopes":["BestEffort"]}')"
+check_fails "with scopes that contradict each other" 'contradict' apply "$(another '{"hard":{"pods":"4"},"scopes":["BestEffort","NotBestEffort"]}')"
+check_fails "with a selector that upstream does not take" 'spec.quota.scopeSelector' apply \
+  "$(another '{"hard":{"pods":"4"},"scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass","operator":"In"}]}}')"
+check_fails "of a set, likewise" '"cpus" is nothing' apply '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"AccountQuotaSet","metadata":{"name":"set"},"spec":{"accountLabelSelector":{},"template":{"spec":{"quota":{"hard":{"cpus":"4"}}}}}}'
+check "what upstream takes is taken" apply "$(another '{"hard":{"pods":"1k","requests.cpu":"500m","requests.storage":"10Gi","requests.nvidia.com/gpu":"2","count/jobs.batch":"3","hugepages-2Mi":"1Gi","gold.storageclass.storage.k8s.io/requests.storage":"1Gi"}}')"
+check "with scopes, too" apply "$(another '{"hard":{"pods":"4","limits.cpu":"500m"},"scopes":["NotTerminating"],"scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass","operator":"In","values":["high"]}]}}')"
+require "it goes" upstream delete accountquotas another
+longest=$(printf 'a%.0s' {1..63})
+check_fails "an account whose name is no value of a label" 'has 63 characters at most' apply "$(account "${longest}a" '{}')"
+check "the longest name" apply "$(account "$longest" '{}')"
+require "it goes" upstream delete $accounts "$longest"
+listed() { printf '{"space":{"templateInstances":[{"metadata":{"name":"%s"},"spec":{"template":"a"}},{"metadata":{"name":"%s"},"spec":{"template":"b"}},{"spec":{"template":"c"}},{"spec":{"template":"c"}}]}}' "$1" "$2"; }
+check_fails "two templates under one name" 'two entries have the same metadata.name' apply "$(account v3 "$(listed x x)")"
+check "each under its own" apply "$(account v3 "$(listed x y)")"
+check_fails "nor by an update" 'two entries have the same metadata.name' apply "$(account v3 "$(listed y y)")"
 check "manifests of any kind in a template" apply '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"Template","metadata":{"name":"limits"},"parameters":[{"name":"CPU","value":"1","validation":"^[0-9]+$"}],
   "resources":{"manifests":[{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"r"},"spec":{"limits":[{"type":"Container","default":{"cpu":"${{CPU}}"}}]}}],"helm":{"releaseName":"x","values":"a: 1","chart":{"repository":{"name":"c","repoUrl":"https://charts.example.com"}}}}}'
 expect "are kept whole" '${{CPU}}' "$(upstream get templates.config.kiosk.sh limits -o jsonpath='{.resources.manifests[0].spec.limits[0].default.cpu}')"
@@ -159,6 +181,14 @@ check_fails "nor widens it" "$kept" keeper -n web patch rolebinding zoo:account 
 check_fails "nor disguises it" "$kept" keeper -n web label rolebinding zoo:account zoo.kubezoo.io/managed-
 check_fails "nor makes one like it" 'is kept by zood' keeper -n web create -f - \
   <<<'{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"mine","labels":{"zoo.kubezoo.io/managed":"true"}},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"}}'
+named='has a name by which zood keeps its own'
+for name in zoo:account-next zoo:account-0123abcd zoo:template:walls zoo:; do
+  check_fails "nor what would be in its way: $name" "$named" keeper -n web create rolebinding "$name" --clusterrole view --user eve
+done
+check_fails "nor by a name that upstream makes up" "$named" keeper -n web create -f - \
+  <<<'{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"generateName":"zoo:account-"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"}}'
+require "one from before there was the policy" upstream -n web create rolebinding zoo:mine --clusterrole view --user eve
+check "is its owner's to delete" keeper -n web delete rolebinding zoo:mine
 check "others are free" keeper -n web create rolebinding mine --clusterrole view --user eve
 check "the namespace goes with it" upstream delete namespace other --timeout 60s
 require "one with a binding" upstream create namespace going

@@ -64,6 +64,13 @@ for act in "patch resourcequota zoo-quota --type merge -p {\"spec\":{\"hard\":{\
   check_fails "nor does one with every right in the space: ${act%% *}" "is kept by zood" upstream --as jane -n a $act
 done
 
+by_jane() { upstream --as jane -n a "$@"; }
+check_fails "nor through its status" "is kept by zood" by_jane patch resourcequota zoo-quota --subresource status --type merge -p '{"status":{"hard":{"pods":"999"}}}'
+check_fails "where labels stand, too" "is kept by zood" by_jane patch resourcequota zoo-quota --subresource status --type merge -p '{"metadata":{"labels":{"zoo.kubezoo.io/managed":null}}}'
+check_fails "nor makes one of a name that is zood's" "has a name by which zood keeps its own" by_jane create quota zoo-quota-mine --hard pods=99
+check "one of another name he makes" by_jane create quota mine --hard pods=99
+require "and takes away" by_jane delete quota mine
+
 # ---- what is idle moves -------------------------------------------------------------------------------------------
 
 require "a Deployment of eight" john -n a create deployment web --image registry.test/c --replicas 8
@@ -121,6 +128,40 @@ eventually "N12: who does not say it is refused by upstream" 30 unsaid
 require "the quota goes" upstream delete accountquota cpu
 without_cpu() { [[ -z $(upstream get resourcequota -n a zoo-quota -o 'jsonpath={.status.hard.limits\.cpu}') ]]; }
 eventually "and what it asked for" 30 without_cpu
+
+# From before there was a policy that looks at names, or of an upstream that does not know one of them.
+require "nobody looks at quotas" upstream delete validatingadmissionpolicybinding zoo-accounts-quotas
+bad() { upstream apply -f - <<<"$(quota bad '{"cpus":"4","secrets":"20"}')"; }
+eventually "one is made that no ResourceQuota can hold" 30 bad
+eventually "what of it can be held is" 30 sums_to secrets 20
+enforced() { upstream get accountquota "$1" -o json | jq -r '.status.conditions[] | select(.type == "Enforced") | .status + " " + .reason + ": " + .message'; }
+refused() { [[ $(enforced bad) == 'False Refused: "cpus" is nothing that a ResourceQuota counts' ]]; }
+eventually "it says what is not" 30 refused
+expect_match "the others of the account are enforced" '^True Sliced' "$(enforced all)"
+require "it goes" upstream delete accountquota bad
+eventually "and what it limited is as before" 30 sums_to secrets 30
+
+# ---- a space goes to another account ------------------------------------------------------------------------------
+
+new_user mary
+require "who may do everything" upstream create clusterrolebinding mary --clusterrole cluster-admin --user mary
+mary() { "$KUBECTL" --server "https://$(account_door)" --certificate-authority "$TMPDIR/$t.ca" --client-certificate "$TMPDIR/mary.crt" --client-key "$TMPDIR/mary.key" "$@"; }
+require "an account with room for one pod" upstream apply -f - <<'YAML'
+apiVersion: config.kiosk.sh/v1alpha1
+kind: Account
+metadata: {name: crew}
+---
+apiVersion: config.kiosk.sh/v1alpha1
+kind: AccountQuota
+metadata: {name: of-crew}
+spec: {account: crew, quota: {hard: {pods: "1"}}}
+YAML
+known() { [[ $(upstream get accountquota of-crew -o 'jsonpath={.status.total.hard.pods}') == 1 ]] && mary get space b; }
+eventually "is known" 30 known
+check_fails "a space with more in it does not go there" 'account "crew" has no room for what is in namespace "b": exceeded quota: of-crew' mary patch space b --type merge -p '{"spec":{"account":"crew"}}'
+expect "and stays whose it is" team "$(upstream get ns b -o 'jsonpath={.metadata.labels.kiosk\.sh/account}')"
+require "the other account goes" upstream delete accountquota of-crew
+require "with its quota" upstream delete account.config.kiosk.sh crew
 
 # ---- who sees it --------------------------------------------------------------------------------------------------
 

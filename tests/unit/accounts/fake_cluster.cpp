@@ -68,6 +68,7 @@ class FakeRights final : public authz::Rights {
 public:
   std::set<std::tuple<std::string, std::string, std::string, std::string, std::string>> said;
   std::map<std::string, std::set<std::string>> by_binding; ///< namespaces of a user
+  std::set<std::string> gone_roles;
 
   authz::Decision decide(const authz::User& user, const authz::Attributes& wanted) const override {
     for (const auto& [name, verb, group, resource, object] : said) {
@@ -82,6 +83,9 @@ public:
   }
   Reach namespaces_of(const authz::User&, authz::Attributes) const override { return {}; }
   authz::Policy::Rules rules_for(const authz::User&, std::string_view) const override { return {}; }
+  bool has_cluster_role(std::string_view name) const override {
+    return !gone_roles.contains(std::string(name));
+  }
 };
 
 template <typename Table>
@@ -349,6 +353,7 @@ StatePtr FakeCluster::state() const {
   auto out = std::make_shared<State>();
   auto rights = std::make_shared<FakeRights>();
   rights->said = allowed_;
+  rights->gone_roles = gone_roles;
   for (const auto& [path, object] : objects_) {
     if (is_namespace(path)) {
       const auto space = read_space(object.dump());

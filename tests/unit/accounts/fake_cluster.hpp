@@ -52,6 +52,8 @@ public:
   void allow(const std::string& user, const std::string& verb, const std::string& group,
              const std::string& resource, const std::string& name = "*");
 
+  std::set<std::string> gone_roles; ///< ClusterRoles that there are not; of all others there are
+
   /// What the Follower would have read of it by now.
   StatePtr state() const;
 

@@ -498,3 +498,95 @@ TEST_CASE("one broken account fails alone, and says so") {
   CHECK((*ready)["status"] == "False");
   CHECK((*ready)["message"].get<std::string>().find("roleRef.name") == 0);
 }
+
+TEST_CASE("a binding that somebody has put in the way gives way, with its finalizers") {
+  const auto planted = [](const char* role) {
+    return json{{"metadata", {{"finalizers", {"x.io/hold"}}}},
+                {"roleRef", {{"kind", "ClusterRole"}, {"name", role}}},
+                {"subjects", json::array({user("john")})}};
+  };
+  const auto names = [](const Kept& at) {
+    return at.cluster.names("/apis/rbac.authorization.k8s.io/v1/namespaces/one/rolebindings");
+  };
+  for (const char* role : {"edit", "view"}) { // another role, and the one that is coming
+    CAPTURE(role);
+    Kept at;
+    at.cluster.put(FakeCluster::binding("one", "zoo:account-next"), planted(role));
+    at.change([](json& account) { account["spec"]["space"]["clusterRole"] = "view"; });
+    CHECK(at.binding("one")["roleRef"]["name"] == "view");
+    CHECK(names(at) == std::vector<std::string>{"zoo:account"});
+    CHECK(at.condition("Ready")["status"] == "True");
+  }
+  // Of members with a role of their own; and a transfer, which is another account's.
+  Kept at;
+  at.change([](json& account) {
+    account["spec"]["space"]["bindings"] =
+        json::array({{{"clusterRole", "view"}, {"subjects", json::array({user("bob")})}}});
+  });
+  const auto all = names(at);
+  REQUIRE(all.size() == 2);
+  at.cluster.put(FakeCluster::binding("one", all[1]), planted("edit"));
+  at.change([](json& account) { account["spec"]["subjects"] = json::array({user("jane")}); });
+  CHECK(at.binding("one")["subjects"] == json::array({user("jane")}));
+  const auto others = at.cluster.at(FakeCluster::binding("one", all[1]));
+  CHECK(others["roleRef"]["name"] == "view");
+  CHECK(others["subjects"] == json::array({user("bob")}));
+  CHECK_FALSE(others["metadata"].contains("finalizers"));
+}
+
+TEST_CASE("where the next binding cannot be made the old one goes all the same, and that is told") {
+  Kept at;
+  const auto in_the_way = FakeCluster::binding("one", "zoo:account-next");
+  at.cluster.put(in_the_way, {{"metadata", {{"finalizers", {"x.io/hold"}}}},
+                              {"roleRef", {{"kind", "ClusterRole"}, {"name", "edit"}}},
+                              {"subjects", json::array({user("john")})}});
+  at.cluster.set_fault([&](const std::string& request) -> std::optional<http_client::Response> {
+    if (request == "PATCH " + in_the_way) return refusal(403, "Forbidden", "it is held");
+    return {};
+  });
+  at.change([](json& account) { account["spec"]["space"]["clusterRole"] = "view"; });
+  CHECK(at.binding("one")["roleRef"]["name"] == "view");
+  CHECK(at.binding("two")["roleRef"]["name"] == "view");
+  CHECK(at.condition("Ready")["status"] == "False");
+  CHECK(at.condition("Ready")["message"].get<std::string>().find("it is held") !=
+        std::string::npos);
+  at.cluster.set_fault({});
+  for (int i = 0; i < 10; ++i)
+    at.zood.pass(seconds(60));
+  CHECK_FALSE(at.cluster.has(in_the_way));
+  CHECK(at.condition("Ready")["status"] == "True");
+}
+
+TEST_CASE("an account whose role is not there says so, until it is") {
+  Kept at;
+  at.cluster.gone_roles = {"gone", "admin"};
+  at.change([](json& account) {
+    account["spec"]["space"]["bindings"] =
+        json::array({{{"clusterRole", "gone"}, {"subjects", json::array({user("bob")})}}});
+  });
+  CHECK(at.condition("Ready")["status"] == "False");
+  CHECK(at.condition("Ready")["reason"] == "RoleNotFound");
+  CHECK(
+      at.condition("Ready")["message"] ==
+      "there is no ClusterRole \"admin\" and no \"gone\": who is bound to it has no rights in the "
+      "spaces");
+  at.cluster.gone_roles.clear();
+  at.zood.pass(seconds(20));
+  CHECK(at.condition("Ready")["status"] == "True");
+  CHECK(at.condition("Ready")["reason"] == "Kept");
+}
+
+TEST_CASE("what does not fit into the quotas of an account is not adopted, and that is told") {
+  Kept at;
+  at.zood.parts.room = [](const std::string& account, const std::string& space) -> Result<void> {
+    if (space != "full") return {};
+    return fail(Code::forbidden, "account \"{}\" has no room", account);
+  };
+  for (const char* name : {"full", "fits"})
+    at.cluster.put(FakeCluster::space(name),
+                   {{"metadata", {{"annotations", {{"kiosk.sh/account", "team"}}}}}});
+  at.zood.settle();
+  CHECK(at.space("fits")["metadata"]["labels"]["kiosk.sh/account"] == "team");
+  CHECK_FALSE(at.space("full")["metadata"].contains("labels"));
+  CHECK(at.status()["failedSpaces"][0]["message"] == "account \"team\" has no room");
+}

@@ -50,6 +50,19 @@ TEST_CASE("the webhook of quotas fails open, and is asked about what counts alon
   CHECK(of_tenants["rules"] == one["rules"]);
 }
 
+TEST_CASE("an account whose name is no value of a label takes the webhook from nobody") {
+  const std::string longest(63, 'a');
+  QuotaHookScope scope{{"blue", longest, longest + "a"}, {}, {"pods"}};
+  const auto values = [&] {
+    return quota_hook("https://192.0.2.1:1/quota/x", "CA", scope)["webhooks"];
+  };
+  REQUIRE(values().size() == 1);
+  CHECK(values()[0]["namespaceSelector"]["matchExpressions"][0]["values"] ==
+        json::array({longest, "blue"}));
+  scope.accounts = {longest + "a"};
+  CHECK(values().empty());
+}
+
 TEST_CASE("of very many tenants the webhook is asked about all tenants' namespaces") {
   QuotaHookScope scope;
   scope.kinds = {"pods"};

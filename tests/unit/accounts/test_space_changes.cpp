@@ -141,6 +141,21 @@ TEST_CASE("the limit of the account that a space moves to holds") {
         "accounts.config.kiosk.sh \"x\" not found");
 }
 
+TEST_CASE("what is in a space must fit into the quotas of the account that it moves to") {
+  Spaces at;
+  at.zood.parts.room = [](const std::string& account, const std::string& space) -> Result<void> {
+    return fail(Code::forbidden, "account \"{}\" has no room for {}", account, space);
+  };
+  auto space = at.as_stored("of-a");
+  space["spec"]["account"] = "b";
+  CHECK(refusal_of(at.write("admin", space), Code::forbidden) ==
+        "account \"b\" has no room for of-a");
+  CHECK(at.cluster.at(FakeCluster::space("of-a"))["metadata"]["labels"]["kiosk.sh/account"] == "a");
+  CHECK_FALSE(at.cluster.at(FakeCluster::account("b"))["status"].contains("pending"));
+  space["spec"]["account"] = "";
+  must(at.write("admin", space)); // nobody has no quota
+}
+
 TEST_CASE("a namespace of nobody is adopted, and a space is let go") {
   Spaces at;
   at.cluster.put(FakeCluster::space("old"), {});

@@ -362,6 +362,27 @@ private:
 
 } // namespace
 
+TEST_CASE("who makes every user of the cluster a member is warned") {
+  World world;
+  Zood zood(world.cluster);
+  const auto made = [&](const char* name, const char* group) {
+    const json account = {{"apiVersion", "tenancy.kiosk.sh/v1alpha1"},
+                          {"kind", "Account"},
+                          {"metadata", {{"name", name}}},
+                          {"spec",
+                           {{"subjects", json::array({{{"kind", "Group"},
+                                                       {"apiGroup", "rbac.authorization.k8s.io"},
+                                                       {"name", group}}})}}}};
+    return must(zood.accounts->create(who("admin"), account, options())).warnings;
+  };
+  CHECK(made("a", "devs").empty());
+  REQUIRE(made("b", "system:authenticated").size() == 1);
+  CHECK(made("c", "system:authenticated")[0] ==
+        "group system:authenticated is among the members of account \"c\": every user of the "
+        "cluster is one, and has their role in each of its spaces");
+  CHECK(made("d", "system:unauthenticated").size() == 1);
+}
+
 TEST_CASE("what a user writes is sent once, or compared before he is answered") {
   World world;
   Zood zood(world.cluster);

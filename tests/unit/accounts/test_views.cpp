@@ -395,3 +395,43 @@ TEST_CASE("a watch that would have to look at too much begins anew") {
   CHECK(Watch(states.views, k_john, begun).refused(Code::expired));
   CHECK_FALSE(Watch(states.views, k_john, states.now->revision).refused(Code::expired));
 }
+
+TEST_CASE("what is remembered is bounded in bytes, whatever members write into their spaces") {
+  constexpr std::size_t k_most = 4u << 20;
+  ViewHistory history(k_most);
+  const ViewHistory::Clock::time_point now;
+  auto state = std::make_shared<State>();
+  const auto remember = [&](const std::string& more, std::size_t of_rights = 0) {
+    auto next = std::make_shared<State>(*state);
+    ++next->revision;
+    Touched touched;
+    touched.rights.replaced_bytes = of_rights;
+    if (!more.empty()) {
+      next->spaces.put(read_space(R"({"metadata":{"name":"web","uid":"u","annotations":{"a":")" +
+                                  more + R"("}}})"));
+      touched.spaces = {"web"};
+    }
+    history.remember(state = next, std::move(touched), now);
+    CHECK(history.bytes() <= k_most);
+  };
+  for (int i = 0; i < 200; ++i)
+    remember(std::string(250'000, 'x'));
+  REQUIRE_FALSE(history.since(1));
+  CHECK(history.since(1).error().code() == Code::expired);
+  REQUIRE(history.since(state->revision - 10));
+  CHECK(history.since(state->revision - 10)->size() == 11);
+  for (int i = 0; i < 200; ++i)
+    remember("", 250'000); // a binding of very many subjects, again and again
+  CHECK(history.since(state->revision - 10)->size() == 11);
+  CHECK_FALSE(history.since(state->revision - 20));
+  // What was not remembered is replaced all the same.
+  Touched passed;
+  passed.rights.replaced_bytes = k_most;
+  history.passed_over(passed);
+  remember("x");
+  CHECK(history.since(state->revision)->size() == 1);
+  CHECK_FALSE(history.since(state->revision - 1));
+  for (int i = 0; i < 100; ++i)
+    remember("x");
+  CHECK(history.since(state->revision - 100)->size() == 101);
+}

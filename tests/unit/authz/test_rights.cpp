@@ -231,7 +231,7 @@ TEST_CASE("who is touched is told by subject, once, and nobody by what changes n
   CHECK(touched().namespaces.empty());
 }
 
-TEST_CASE("what touches very many touches everybody") {
+TEST_CASE("what touches very many touches everybody, but of one namespace that namespace alone") {
   RightsTable table;
   table.put(make_role("", "reader", k_reads_pods));
   for (int i = 0; i < 1'024; ++i)
@@ -244,9 +244,24 @@ TEST_CASE("what touches very many touches everybody") {
   CHECK(table.publish().touched.subjects == Names{"u:more"});
   table.put(make_role("", "reader", {}));
   touched = table.publish().touched;
+  CHECK_FALSE(touched.everybody);
+  CHECK(touched.open_namespaces == Names{"team"});
+  std::vector<Subject> many;
+  for (int i = 0; i < 1'100; ++i)
+    many.push_back({"User", "u" + std::to_string(i), ""});
+  table.put(make_binding("team", "many", "ClusterRole", "reader", many));
+  touched = table.publish().touched;
+  CHECK_FALSE(touched.everybody);
+  CHECK(touched.subjects.size() == 1'024);
+  CHECK(touched.open_namespaces == Names{"team"});
+  CHECK(touched.replaced_bytes > 1'100 * 100);
+  table.put(make_binding("", "many", "ClusterRole", "reader", many));
+  touched = table.publish().touched;
   CHECK(touched.everybody);
   CHECK(touched.subjects.empty());
   CHECK_FALSE(touched.empty());
+  CHECK(table.publish().rights->has_cluster_role("reader"));
+  CHECK_FALSE(table.publish().rights->has_cluster_role("writer"));
   CHECK(table.publish().touched.empty());
   for (const auto* group : {"system:authenticated", "system:unauthenticated"}) {
     table.put(make_binding("", "all", "ClusterRole", "reader", {{"Group", group, ""}}));

@@ -432,3 +432,43 @@ TEST_CASE("an owner that goes leaves the other one's limit and its counts") {
   REQUIRE(count.size() == 2);
   CHECK(count[0].asked.at("pods") == kube::Quantity::of(1));
 }
+
+TEST_CASE("of an object's end and of a namespace no more is remembered than there is") {
+  World world(3);
+  const auto before = world.judge.remembered();
+  const std::chrono::system_clock::time_point end{std::chrono::hours(24 * 365 * 100)};
+  auto ends = pod();
+  ends.ends = end;
+  for (int i = 0; i < 1'000; ++i) // each event of a pod that is Terminating
+    world.judge.seen("a", "pods/one", "uid-one", ends, world.now);
+  CHECK(world.judge.remembered() == before + 1);
+  for (int i = 0; i < 1'000; ++i) { // deleted by force, made again, and its end put off
+    world.gone("a", "one");
+    ends.ends = end + seconds(i);
+    world.judge.seen("a", "pods/one", "uid-one", ends, world.now);
+  }
+  CHECK(world.judge.remembered() == before + 1);
+  world.gone("a", "one");
+  for (int i = 0; i < 1'000; ++i) { // namespaces that nobody owns come and go
+    const auto space = "gone-" + std::to_string(i);
+    world.judge.seen(space, "pods/one", "uid-one", pod(), world.now);
+    world.judge.gone(space, "pods/one", "uid-one", world.now);
+  }
+  CHECK(world.judge.remembered() == before);
+  world.judge.set_owner("team", {}, world.now); // which had two
+  CHECK(world.judge.remembered() == 0);
+}
+
+TEST_CASE("a namespace with more in it than an owner has room for does not become his") {
+  World world(3);
+  for (const char* name : {"one", "two"})
+    world.seen("a", name);
+  world.seen("c", "one");
+  CHECK(world.judge.no_room("team", "c", world.now).empty());
+  CHECK(world.judge.no_room("nobody", "c", world.now).empty());
+  world.seen("c", "two");
+  CHECK(world.judge.no_room("team", "c", world.now) ==
+        "exceeded quota: small, requested: pods=2, used: pods=2, limited: pods=3 (account team: a "
+        "pods=2)");
+  CHECK(world.judge.no_room("team", "a", world.now).empty()); // it is his already
+}

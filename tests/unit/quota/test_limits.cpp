@@ -39,3 +39,21 @@ TEST_CASE("a slice is read from its ResourceQuota") {
   CHECK(slice.hard.at("pods") == kube::Quantity::of(2));
   CHECK(slice.used.at("pods") == kube::Quantity::of(1));
 }
+
+TEST_CASE("what no ResourceQuota may have is left out alone, and told") {
+  const QuotaSpec quotas[] = {
+      {"good", R"({"hard":{"pods":"10","requests.nvidia.com/gpu":"2","hugepages-2Mi":"1Gi"}})"},
+      {"bad", R"({"hard":{"cpus":"4","secrets":"3","services":"500m","count/jobs.batch":"1.5"}})"},
+      {"scoped", R"({"hard":{"limits.cpu":"4"},"scopes":["BestEffort"]})"}};
+  const auto limits = limits_of(quotas);
+  REQUIRE(limits.size() == 1);
+  CHECK(resources_json(limits[0].hard) ==
+        R"({"hugepages-2Mi":"1Gi","pods":"10","requests.nvidia.com/gpu":"2","secrets":"3"})");
+  CHECK(trouble_of(quotas[0]).empty());
+  CHECK(trouble_of(quotas[1]) ==
+        "\"count/jobs.batch\" is a number of objects, and 1500m is no integer; "
+        "\"cpus\" is nothing that a ResourceQuota counts; "
+        "\"services\" is a number of objects, and 500m is no integer");
+  CHECK(trouble_of(quotas[2]) == "scope BestEffort has nothing to do with \"limits.cpu\"");
+  CHECK_FALSE(trouble_of({"broken", R"({"hard":{"pods":"many"}})"}).empty());
+}

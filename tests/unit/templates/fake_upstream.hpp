@@ -128,16 +128,25 @@ private:
     }
     if (found == objects.end()) return refusal(404, "\"" + at + "\" not found");
     if (method == "DELETE") {
-      objects.erase(found);
+      found->second["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+      settle(at);
       return answer(200, {{"kind", "Status"}, {"status", "Success"}});
     }
     if (method == "PATCH") {
-      body.erase("metadata");
       auto merged = found->second;
       merged.merge_patch(body);
       put(at, merged);
+      const auto out = answer(200, merged);
+      settle(at);
+      return out;
     }
     return answer(200, objects[at]);
+  }
+  /// What is deleted, and has nothing to wait for, goes.
+  void settle(const std::string& path) {
+    const auto& metadata = objects.at(path)["metadata"];
+    if (metadata.contains("deletionTimestamp") && !metadata.contains("finalizers"))
+      objects.erase(path);
   }
 
   int version_ = 100;

@@ -30,3 +30,14 @@ TEST_CASE("a chart's repository is one of the list, or below one") {
   CHECK(tag_of("oci://registry.test:5000/web") == std::string::npos);
   CHECK(tag_of("oci://registry.test:5000/web:1.2") == 28);
 }
+
+TEST_CASE("one account's wishes do not fill the queue of all") {
+  std::vector<std::string> waiting(8, "team");
+  CHECK(why_no_room(waiting, "team") == "8 charts of team wait to be rendered");
+  CHECK(why_no_room(waiting, "crew").empty());
+  waiting.pop_back();
+  CHECK(why_no_room(waiting, "team").empty());
+  for (int i = 0; waiting.size() < 64; ++i)
+    waiting.push_back("tenant/" + std::to_string(i));
+  CHECK(why_no_room(waiting, "crew") == "64 charts wait to be rendered");
+}

@@ -211,6 +211,90 @@ TEST_CASE("two instances do not take an object from each other, but one that is 
   }
 }
 
+TEST_CASE("an instance that is not kept takes nothing that somebody else has made") {
+  for (const char* mark : {"", "j", "i"}) {
+    CAPTURE(mark);
+    World world(all(map("a"), map("b")));
+    auto there = map("b");
+    there["data"] = {{"by", "hand"}};
+    if (*mark != 0) there["metadata"]["labels"] = {{"zoo.kubezoo.io/template-instance", mark}};
+    world.upstream.put(map_at("b"), there);
+    const auto before = world.upstream.objects.at(map_at("b"));
+    const auto done = world.deploy();
+    const bool own = std::string_view(mark) == "i";
+    CHECK(done.deployed == own);
+    if (own) continue;
+    CHECK(done.reason == "ApplyManifests");
+    CHECK(done.message == fmt::format("ConfigMap \"b\" is {}: delete it, or give the template's "
+                                      "another name",
+                                      *mark == 0 ? "there already, and somebody else has made it"
+                                                 : "made by another instance already"));
+    CHECK(world.upstream.objects.at(map_at("b")) == before);
+    CHECK_FALSE(world.has(map_at("a")));
+  }
+  World kept(all(map("a")), {{"zoo.kubezoo.io/managed", "true"}});
+  kept.upstream.put(map_at("a"), map("a"));
+  CHECK(kept.deploy().deployed);
+}
+
+TEST_CASE("what the template's role may not read is left alone, too") {
+  World world(all(map("a")));
+  world.upstream.put(map_at("a"), map("a"));
+  world.upstream.fault = [](const std::string& method, const std::string& path,
+                            const std::string& user) -> std::optional<std::pair<int, std::string>> {
+    if (method == "GET" && path == map_at("a") && !user.empty())
+      return std::pair(403, "configmaps \"a\" is forbidden: User \"zoo:templates\" cannot get");
+    return {};
+  };
+  CHECK(world.deploy().message.starts_with("ConfigMap \"a\" is there already"));
+}
+
+TEST_CASE("a RoleBinding that somebody has put in the place of an instance's gives way") {
+  const std::string path =
+      "/apis/rbac.authorization.k8s.io/v1/namespaces/web/rolebindings/zoo:template:i";
+  for (const bool posing : {false, true}) {
+    CAPTURE(posing);
+    World world(all(map("a")));
+    json planted = {{"metadata", {{"name", "zoo:template:i"}, {"finalizers", {"x.io/hold"}}}},
+                    {"roleRef", {{"name", "view"}}}};
+    if (posing) { // ours, but that it is not kept
+      world.deploy();
+      planted = world.upstream.objects.at(path);
+      planted["metadata"].erase("labels");
+      planted["metadata"]["finalizers"] = {"x.io/hold"};
+    }
+    world.upstream.put(path, planted);
+    CHECK(world.deploy().deployed);
+    const auto now = world.upstream.objects.at(path);
+    CHECK(now["roleRef"]["name"] == "zoo:templates");
+    CHECK(now["metadata"]["labels"]["zoo.kubezoo.io/managed"] == "true");
+    CHECK_FALSE(now["metadata"].contains("finalizers"));
+  }
+}
+
+TEST_CASE("whose turn it is for a chart is an account's, a tenant's or a namespace's") {
+  std::vector<std::string> whose;
+  World world(all());
+  world.set_template(all(), {{"resources", {{"helm", {{"chart", {{"inline", "eA=="}}}}}}}});
+  Deployer deployer{{[&] { return world.upstream.connect(); }, [] { return 1'800'000'000; },
+                     [&](upstream::ControlApi&, const ChartWish& wish, std::chrono::milliseconds) {
+                       whose.push_back(wish.whose);
+                       return Result<std::string>(fail(Code::invalid, "no"));
+                     }}};
+  const auto api = world.upstream.connect();
+  const auto ask = [&](const char* account, const char* tenant) {
+    world.at.account = account;
+    world.at.tenant = tenant;
+    CHECK(deployer.deploy(*api, world.upstream.objects.at(k_instance), world.at,
+                          std::chrono::steady_clock::now() + std::chrono::seconds(10), {}));
+  };
+  ask("team", "");
+  ask("team", "foofoo");
+  ask("", "foofoo");
+  ask("", "");
+  CHECK(whose == std::vector<std::string>{"team", "team", "tenant/foofoo", "namespace/web"});
+}
+
 TEST_CASE("an object whose drift is ignored is made once for each template") {
   World world(all(map("a", {{"zoo.kubezoo.io/drift", "ignore"}}), map("b")));
   CHECK(world.deploy().applied.size() == 2);

@@ -103,4 +103,6 @@ TEST_CASE("the mark of an instance is a value of a label") {
   const std::string name(100, 'a');
   CHECK(mark_of(name).size() == 63);
   CHECK(mark_of(name) != mark_of(name + "a"));
+  // No instance can be called so: '_' is in no name.
+  CHECK(mark_of(name).find('_') == 30);
 }
