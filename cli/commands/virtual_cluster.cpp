@@ -277,8 +277,8 @@ struct ClusterLimit final : Command {
   bool dry_run = false;
 
   void define(CLI::App& app) override {
-    add_names(app, names);
-    add_space(app, space);
+    add_cluster_names(app, names);
+    add_cluster_space(app, space);
     limits.define(app);
     add_dry_run(app, dry_run);
     add_format_option(app, format, k_object_formats);
