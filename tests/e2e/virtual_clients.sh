@@ -3,7 +3,7 @@
 # covers: clusters
 # timeout: 900
 # Clients that nobody wrote for virtual clusters, in two of them at once, on fake nodes: Helm 4 with a chart that has a definition, a
-# namespace, webhooks and a hook; a controller-runtime operator with definitions, finalizers and a Lease, as an administrator and as a
+# namespace and webhooks; a controller-runtime operator with definitions, finalizers and a Lease, as an administrator and as a
 # ServiceAccount; informers of every make while their connections are cut. The kinds and names are the same in both.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
@@ -22,30 +22,32 @@ for name in t1 t2; do eventually "$name is in step" 90 condition_is "$name" Sync
 
 helm=$(go_program "$zoo_root/packaging/helm") || { failed "build helm" <<<"see above"; exit 1; }
 chart=$zoo_root/tests/e2e/chart
+# Without its hook: that is a Job, and fake nodes end only pods that have a Job for their owner, which copies upstream have not. On real
+# ones hooks run (tests/node/virtual_operators.sh).
+options=(--no-hooks --wait --timeout 90s)
 h() { # CLUSTER ARGUMENTS...
   local state=$TMPDIR/helm-$1
   KUBECONFIG=$TMPDIR/$1.kubeconfig HELM_CACHE_HOME=$state HELM_CONFIG_HOME=$state HELM_DATA_HOME=$state "$helm" "${@:2}"
 }
 pods_there() { upstream get pods -n "$(cluster_id "$1")-default" -l app=web -o json | jq '[.items[] | select(.metadata.deletionTimestamp == null and .status.phase == "Running")] | length'; }
 for name in t1 t2; do
-  check "helm install in $name" h "$name" install web "$chart" --set admission=true --wait --timeout 90s
-  expect "its hook ran" Complete "$(as "$name" get job web-prepare -o json | jq -r '[.status.conditions[] | select(.status == "True" and .type == "Complete") | .type] | join(" ")')"
+  check "helm install in $name" h "$name" install web "$chart" --set admission=true "${options[@]}"
   expect "its object" 1 "$(as "$name" get widget web -o 'jsonpath={.spec.size}')"
   expect "its pod runs upstream" 1 "$(pods_there "$name")"
 done
-check "helm upgrade" h t1 upgrade web "$chart" --set admission=true,greeting=bye,level=restricted,replicas=2 --wait --timeout 90s
+check "helm upgrade" h t1 upgrade web "$chart" --set admission=true,greeting=bye,level=restricted,replicas=2 "${options[@]}"
 expect "changes the object" 2 "$(as t1 get widget web -o 'jsonpath={.spec.size}')"
 expect "and the pods" 2 "$(pods_there t1)"
 expect "the level of its namespace is the cluster's" restricted "$(as t1 get namespace web-space -o json | jq -r '.metadata.labels["pod-security.kubernetes.io/enforce"]')"
-check "once more changes nothing" h t1 upgrade web "$chart" --set admission=true,greeting=bye,level=restricted,replicas=2 --wait --timeout 90s
-check "helm rollback" h t1 rollback web 1 --wait --timeout 90s
+check "once more changes nothing" h t1 upgrade web "$chart" --set admission=true,greeting=bye,level=restricted,replicas=2 "${options[@]}"
+check "helm rollback" h t1 rollback web 1 "${options[@]}"
 expect "brings back the first" hello "$(as t1 get configmap web -o 'jsonpath={.data.greeting}')"
-check "helm uninstall" h t1 uninstall web --wait --timeout 90s
+check "helm uninstall" h t1 uninstall web "${options[@]}"
 check_fails "takes its role away" 'not found' as t1 get role web
 none_there() { [[ $(pods_there t1) == 0 ]]; }
 eventually "and its pods upstream" 60 none_there
 expect "the other cluster's release is as it was" "deployed 1" "$(h t2 status web -o json | jq -r .info.status) $(pods_there t2)"
-check "and goes" h t2 uninstall web --wait --timeout 90s
+check "and goes" h t2 uninstall web "${options[@]}"
 
 # ---- client-go ---------------------------------------------------------------------------------------------------------------
 
