@@ -317,23 +317,24 @@ Result<void> Deployer::bind(Attempt& attempt, const std::string& role) {
 /// May the instance apply an object of this name? One that is kept may in any case. Any other would
 /// take what somebody else has made, and delete it when it goes itself.
 Result<void> Deployer::admit_name(const Attempt& attempt, const std::string& path,
-                                  upstream::ControlApi& as_template) {
+                                  const ObjectRef& ref, upstream::ControlApi& as_template) {
   if (attempt.instance.kept) return {};
-  const auto live = as_template.get(path);
+  auto live = as_template.get(path);
+  // A role that may not read it, or not yet: zood looks itself, and tells no more than this.
+  if (!live && lacks_the_right(live.error(), attempt.at.tenant)) live = attempt.api.get(path);
   if (!live && live.error().code() == Code::not_found) return {};
   if (!live) return fail(live.error());
   const auto mark = metadata_of(*live, "labels", k_instance_label);
   if (mark == mark_of(attempt.instance.name)) return {};
-  return fail(Code::invalid,
-              "it is there already, and {} has made it: delete it, or give the "
-              "template's another name",
-              mark.empty() ? "somebody else" : "another instance");
+  return fail(Code::invalid, "{} is {}: delete it, or give the template's another name",
+              ref.title(),
+              mark.empty() ? "there already, and somebody else has made it"
+                           : "made by another instance already");
 }
 
 Result<json> Deployer::apply_once(Attempt& attempt, const std::string& path, const json& object,
                                   const kube::Query& query, upstream::ControlApi& as_template) {
   ZOO_TRY_VOID(attempt.in_time());
-  ZOO_TRY_VOID(admit_name(attempt, path, as_template));
   ZOO_TRY(const auto response,
           as_template.request("PATCH", kube::with_query(path, query), k_apply_type, text_of(object),
                               "application/json"));
@@ -355,6 +356,8 @@ Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const j
   const auto path = kind.object(instance.name_space, ref.name);
   kube::Query query = {{"fieldManager", k_manager + mark_of(instance.name)}};
   const auto heard_by = Clock::now() + k_binding_heard;
+  ZOO_TRY_VOID(attempt.in_time());
+  ZOO_TRY_VOID(admit_name(attempt, path, ref, as_template));
   for (;;) {
     auto done = apply_once(attempt, path, object, query, as_template);
     if (done) return done;

@@ -225,15 +225,28 @@ TEST_CASE("an instance that is not kept takes nothing that somebody else has mad
     CHECK(done.deployed == own);
     if (own) continue;
     CHECK(done.reason == "ApplyManifests");
-    CHECK(done.message == fmt::format("ConfigMap \"b\": it is there already, and {} has made it: "
-                                      "delete it, or give the template's another name",
-                                      *mark == 0 ? "somebody else" : "another instance"));
+    CHECK(done.message == fmt::format("ConfigMap \"b\" is {}: delete it, or give the template's "
+                                      "another name",
+                                      *mark == 0 ? "there already, and somebody else has made it"
+                                                 : "made by another instance already"));
     CHECK(world.upstream.objects.at(map_at("b")) == before);
     CHECK_FALSE(world.has(map_at("a")));
   }
   World kept(all(map("a")), {{"zoo.kubezoo.io/managed", "true"}});
   kept.upstream.put(map_at("a"), map("a"));
   CHECK(kept.deploy().deployed);
+}
+
+TEST_CASE("what the template's role may not read is left alone, too") {
+  World world(all(map("a")));
+  world.upstream.put(map_at("a"), map("a"));
+  world.upstream.fault = [](const std::string& method, const std::string& path,
+                            const std::string& user) -> std::optional<std::pair<int, std::string>> {
+    if (method == "GET" && path == map_at("a") && !user.empty())
+      return std::pair(403, "configmaps \"a\" is forbidden: User \"zoo:templates\" cannot get");
+    return {};
+  };
+  CHECK(world.deploy().message.starts_with("ConfigMap \"a\" is there already"));
 }
 
 TEST_CASE("a RoleBinding that somebody has put in the place of an instance's gives way") {
