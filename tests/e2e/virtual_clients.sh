@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters
+# step: all
 # timeout: 900
 # Clients that nobody wrote for virtual clusters, in two of them at once, on fake nodes: Helm 4 with a chart that has a definition, a
 # namespace and webhooks; a controller-runtime operator with definitions, finalizers and a Lease, as an administrator and as a

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters
+# step: all
 # timeout: 900
 # An operator that nobody here wrote in a virtual cluster, on real nodes: cert-manager by its own chart. It comes up by itself, makes
 # certificates, its webhooks are asked by the cluster's own API server, and a server in the cluster uses what it has made.
