@@ -45,7 +45,7 @@ struct Options {
   /// Where standard error is the journal: what finds this program's lines there: matches of
   /// sd_journal_add_match(3), all of which must hold, with blanks between.
   std::string journal;
-  std::string replica; ///< stands in each line; "": zood has its store for itself
+  std::string replica{}; ///< stands in each line; "": zood has its store for itself
 };
 
 struct Counters {
