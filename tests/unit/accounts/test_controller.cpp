@@ -536,24 +536,21 @@ TEST_CASE("a binding that somebody has put in the way gives way, with its finali
 
 TEST_CASE("where the next binding cannot be made the old one goes all the same, and that is told") {
   Kept at;
-  const auto in_the_way = FakeCluster::binding("one", "zoo:account-next");
-  at.cluster.put(in_the_way, {{"metadata", {{"finalizers", {"x.io/hold"}}}},
-                              {"roleRef", {{"kind", "ClusterRole"}, {"name", "edit"}}},
-                              {"subjects", json::array({user("john")})}});
-  at.cluster.set_fault([&](const std::string& request) -> std::optional<http_client::Response> {
-    if (request == "PATCH " + in_the_way) return refusal(403, "Forbidden", "it is held");
+  at.cluster.set_fault([](const std::string& request) -> std::optional<http_client::Response> {
+    if (request == "POST /apis/rbac.authorization.k8s.io/v1/namespaces/one/rolebindings")
+      return refusal(403, "Forbidden", "none is made here");
     return {};
   });
   at.change([](json& account) { account["spec"]["space"]["clusterRole"] = "view"; });
-  CHECK(at.binding("one")["roleRef"]["name"] == "view");
+  CHECK_FALSE(at.cluster.has(FakeCluster::binding("one"))); // nobody keeps the role of before
   CHECK(at.binding("two")["roleRef"]["name"] == "view");
   CHECK(at.condition("Ready")["status"] == "False");
-  CHECK(at.condition("Ready")["message"].get<std::string>().find("it is held") !=
+  CHECK(at.condition("Ready")["message"].get<std::string>().find("none is made here") !=
         std::string::npos);
   at.cluster.set_fault({});
   for (int i = 0; i < 10; ++i)
     at.zood.pass(seconds(60));
-  CHECK_FALSE(at.cluster.has(in_the_way));
+  CHECK(at.binding("one")["roleRef"]["name"] == "view");
   CHECK(at.condition("Ready")["status"] == "True");
 }
 
