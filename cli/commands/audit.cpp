@@ -186,6 +186,7 @@ struct Audit final : Command {
     std::stable_sort(lines.begin(), lines.end(), [](const json& a, const json& b) {
       return text_at(a, "/time") < text_at(b, "/time");
     });
+    if (std::exchange(first_, false)) remember(json(lines)); // also of whom nothing is shown
     if (lines.size() > wanted.limit) {
       more = true;
       lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(wanted.limit));
@@ -300,6 +301,7 @@ private:
   static constexpr std::size_t k_seconds = 19; ///< of an RFC 3339 time, without fraction and zone
 
   bool several_ = false; ///< zoods have one store
+  bool first_ = true;    ///< none of them was asked yet
   /// Keys of the newest lines of each zood, by its name; "": of the one that there is.
   std::map<std::string, std::set<std::string>> seen_;
   std::set<std::string> missing_;   ///< that did not answer last

@@ -254,11 +254,14 @@ Result<void> put_bindings_right(upstream::ControlApi& api, std::string_view spac
   if (members.any_subject()) {
     if (main != nullptr && !binds(*main, members.role)) {
       // Without it members have no access for a moment, and nobody keeps the role of before.
-      ZOO_TRY_VOID(note(put_one(api, space, wanted(k_next_binding), next, *members.account)));
+      const auto moved = put_one(api, space, wanted(k_next_binding), next, *members.account);
+      ZOO_TRY_VOID(note(moved));
       ZOO_TRY_VOID(take_away(api, space, *main));
-      ZOO_TRY_VOID(note(put_one(api, space, wanted(k_binding), nullptr, *members.account)));
-      // It was made or changed above: what was read of it says nothing any more.
-      ZOO_TRY_VOID(take_away_named(api, space, k_next_binding));
+      const auto put = put_one(api, space, wanted(k_binding), nullptr, *members.account);
+      ZOO_TRY_VOID(note(put));
+      // It was made or changed above: what was read of it says nothing any more. Where the other
+      // one cannot be made it is all that members have.
+      if (put || !moved) ZOO_TRY_VOID(take_away_named(api, space, k_next_binding));
       next = nullptr;
     } else {
       ZOO_TRY_VOID(note(put_one(api, space, wanted(k_binding), main, *members.account)));

@@ -10,6 +10,7 @@
 #include "daemon/accounts/quota_json.hpp"
 #include "daemon/quota/moves.hpp"
 #include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/outright.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -197,11 +198,16 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_slices(upstream::ControlApi& api,
 Result<bool> QuotaKeeper::hold(upstream::ControlApi& api, const State& state,
                                const quota::Limit& limit, const quota::Owner& owner,
                                const std::string& name, bool anew) {
+  std::optional<Error> first; // one namespace without a slice keeps no other from having one
   for (const auto& space : owner.spaces) {
     if (!state.stays(space) || table_.slice(space, limit.slice_name)) continue;
-    ZOO_TRY_VOID(make(api, state, limit, space, name, owner.prefixes.contains(space)));
+    const auto made = make(api, state, limit, space, name, owner.prefixes.contains(space));
+    if (!made && may_pass(made.error().code())) return fail(made.error());
+    if (!made && !first) first = made.error();
   }
-  return share_out(api, limit, owner.spaces, name, anew);
+  auto shared = share_out(api, limit, owner.spaces, name, anew);
+  if (shared && first) return fail(*std::move(first));
+  return shared;
 }
 
 std::string QuotaKeeper::refusal_of(const std::string& owner, const std::string& slice_name) {
@@ -229,8 +235,8 @@ Result<void> QuotaKeeper::make(upstream::ControlApi& api, const State& state,
     ZOO_TRY(made, api.get(resource_quota_path(space, limit.slice_name)));
     if (!table_.put_slice(text_of(*made)).empty() || table_.slice(space, limit.slice_name))
       return {};
-    ZOO_TRY_VOID(api.remove_read(resource_quota_path(space, limit.slice_name),
-                                 text_at(*made, "/metadata/uid")));
+    ZOO_TRY_VOID(upstream::remove_outright(api, resource_quota_path(space, limit.slice_name),
+                                           text_at(*made, "/metadata/uid")));
     ZOO_TRY(made, api.create(resource_quotas_path(space), wanted));
   }
   if (!made && made.error().code() == Code::not_found) return {}; // the space has gone

@@ -265,14 +265,17 @@ Result<void> SpaceTemplates::remove(upstream::ControlApi& api, const json& live,
                                    text_at(live, "/metadata/uid"));
 }
 
-/// An instance of that name which somebody has made himself goes, whatever its template is: what
-/// he has set of it would say how ours is kept.
+/// An instance of that name which somebody has made himself goes where its template is another one,
+/// since that never changes. One of the same template is taken over, with what it has made: a space
+/// that was let go and comes back has such.
 Result<void> SpaceTemplates::give_way(upstream::ControlApi& api, const std::string& space,
                                       const json& wanted, const templates::Surroundings& at) {
   const auto live = api.get(templates::instance_path(space, text_at(wanted, "/metadata/name")));
   if (!live && live.error().code() == Code::not_found) return {};
   if (!live) return fail(live.error());
-  return is_kept(*live) ? Result<void>() : remove(api, *live, at);
+  if (is_kept(*live) || text_at(*live, "/spec/template") == text_at(wanted, "/spec/template"))
+    return {};
+  return remove(api, *live, at);
 }
 
 /// They stay, and are nobody's but the users'.

@@ -304,6 +304,16 @@ Result<json> Controller::turn_authority(const std::string& key, AuthorityStage s
   if (record.deleting() || record.place.number == 0)
     return fail(Code::conflict, "virtual cluster {} is not in a state to have certificates",
                 record.name());
+  const auto furnish_stage = [&]() -> Result<void> {
+    ZOO_TRY(const auto spec, api::cluster_spec(record.object));
+    const std::scoped_lock lock(pki_mutex_);
+    furnished_.erase(record.place.id);
+    ZOO_TRY_VOID(ensure_pki(parts_.settings.directory_of(record.place.id), pki_wish(record, spec),
+                            std::chrono::system_clock::now()));
+    return {};
+  };
+  // What the stage until now asks for: an attempt before this may have ended in between.
+  ZOO_TRY_VOID(furnish_stage());
   if (record.place.authority == stage) return certificates(key);
   bool follows = false;
   AuthorityStage before{};
@@ -319,13 +329,7 @@ Result<json> Controller::turn_authority(const std::string& key, AuthorityStage s
                 "the authority of virtual cluster {} is {}, after which it is not {}: it is "
                 "announced, then used, then settled",
                 record.name(), stage_name(before), stage_name(stage));
-  ZOO_TRY(const auto spec, api::cluster_spec(record.object));
-  {
-    const std::scoped_lock lock(pki_mutex_);
-    furnished_.erase(record.place.id);
-    ZOO_TRY_VOID(ensure_pki(parts_.settings.directory_of(record.place.id), pki_wish(record, spec),
-                            std::chrono::system_clock::now()));
-  }
+  ZOO_TRY_VOID(furnish_stage());
   log::info("clusters", "{}: its authority is {}", key, stage_name(stage));
   parts_.furnished(record.place.id, true);
   parts_.written(key);

@@ -141,6 +141,8 @@ Result<Component> component_of(const json& value) {
   if (port == 0) return fail(Code::invalid, "{} has no port", out.name);
   out.port = static_cast<std::uint16_t>(port);
   ZOO_TRY(out.writes, texts_of(value, "writes"));
+  // A plan of a version before this says nothing of it.
+  if (member(value, "writes") == nullptr && out.name == "etcd") out.writes = {"etcd"};
   for (const auto& each : out.writes)
     if (!is_component_name(each))
       return fail(Code::invalid, "writes of {}: '{}' is no name of a directory of its cluster",

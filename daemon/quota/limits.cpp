@@ -77,7 +77,7 @@ std::string trouble_with(std::string_view name, const kube::Quantity& amount,
   if ((number || name.starts_with("count/")) && amount.rounded_up() != amount)
     return fmt::format("\"{}\" is a number of objects, and {} is no integer", name, amount.text());
   for (const auto& scope : scopes)
-    if (standard && !speaks_of(scope.name, name))
+    if ((standard || pages) && !speaks_of(scope.name, name))
       return fmt::format("scope {} has nothing to do with \"{}\"", scope.name, name);
   return {};
 }

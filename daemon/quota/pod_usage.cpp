@@ -104,12 +104,12 @@ struct Sum {
   }
 };
 
-/// The time of an RFC 3339 text in UTC, as Kubernetes writes it.
 /// Unix seconds, and seconds. The clock counts nanoseconds in 64 bits, which end in 2262: both
 /// together are before that.
 constexpr std::time_t k_latest = 9'000'000'000;
 constexpr std::int64_t k_longest_grace = 200'000'000;
 
+/// The time of an RFC 3339 text in UTC, as Kubernetes writes it.
 std::optional<std::chrono::system_clock::time_point> parse_time(const std::string& text) {
   std::tm parts{};
   const auto* const end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);

@@ -355,17 +355,17 @@ Result<fs::path> Charts::chart_of(const Job& job, const fs::path& at) const {
   // A version that is named is the same chart for ever; the newest is asked for each time.
   const bool fixed = !chart.version.empty() || tag_of(chart.oci) != std::string::npos;
   const auto kept = settings_.directory / file_of(chart);
-  // A name of its own for the same file: what is kept may be removed while helm reads it.
+  // A copy of its own: what is kept may be removed while helm reads it, and is nothing that a helm
+  // could write to.
   const auto own = at / "chart.tgz";
   std::error_code error;
-  if (fixed) {
-    fs::create_hard_link(kept, own, error);
-    if (!error) return own;
-  }
+  if (fixed && fs::copy_file(kept, own, error)) return own;
   ZOO_TRY(const auto fetched, fetch(job, at));
   if (!fixed) return fetched;
   drop_oldest_chart();
-  fs::create_hard_link(fetched, kept, error); // already there: another thread has kept it
+  const auto whole = at / "kept.tgz";
+  if (fs::copy_file(fetched, whole, error)) fs::rename(whole, kept, error);
+  if (error) fs::remove(whole, error);
   return fetched;
 }
 

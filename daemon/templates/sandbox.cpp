@@ -229,7 +229,6 @@ struct Heard {
   bool too_long = false, too_late = false;
 };
 
-/// Passes the input on and gathers what is said, until both ends are closed or a limit is met.
 /// Waits for a child that has closed its outputs. False: it goes on beyond `until`.
 bool ends_in_time(pid_t child, Clock::time_point until) {
   const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
@@ -243,6 +242,7 @@ bool ends_in_time(pid_t child, Clock::time_point until) {
   }
 }
 
+/// Passes the input on and gathers what is said, until the child has ended or a limit is met.
 Heard attend(const SandboxWish& wish, pid_t child, Descriptor input, const Descriptor& output,
              const Descriptor& words) {
   Heard heard;

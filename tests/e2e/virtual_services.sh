@@ -65,7 +65,8 @@ eventually "follows, too" 30 external
 check "and back" in_cluster t1 patch service web --type=merge -p '{"spec":{"type":"ClusterIP","externalName":null}}'
 expect "with an address that both have" "$(here t1 web .spec.clusterIP)" "$(there "$id1" web .spec.clusterIP)"
 check "a label and an annotation" in_cluster t1 annotate service web note=mine
-eventually "follow" 30 test "$(there "$id1" web .metadata.annotations.note)" = mine
+noted() { [[ $(there "$id1" web .metadata.annotations.note) == mine ]]; }
+eventually "follow" 30 noted
 check "it goes" in_cluster t1 delete service web
 eventually "upstream, too" 30 gone_there "$id1" web
 
@@ -306,7 +307,8 @@ spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}
 YAML
 budgets_are() { [[ $(upstream get pdb -n "$id2-default" -o name) == "$1" ]]; }
 check "another Service of it" in_cluster t2 create service clusterip after --tcp=80
-eventually "is upstream" 30 test -n "$(there "$id2" after .metadata.name)"
+after_is_there() { [[ $(there "$id2" after .metadata.name) == after ]]; }
+eventually "is upstream" 30 after_is_there
 expect "its budget is not" "" "$(upstream get pdb -n "$id2-default" -o name)"
 set_budgets() { "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" patch virtualcluster t2 --type merge -p "{\"spec\":{\"sync\":{\"podDisruptionBudgets\":$1}}}"; }
 check "the platform wants it" set_budgets true

@@ -118,6 +118,7 @@ Result<MirrorClaim> MirrorTable::claim(const std::string& key, std::uint32_t por
   const std::scoped_lock lock(mutex_);
   ZOO_TRY_VOID(judge(key, ports));
   auto& facts = objects_[key];
+  if (facts.holds == 0) facts.before = facts.taken;
   // One that asks for fewer has what it has until upstream has taken it back.
   take(facts, std::max(ports, facts.taken.value_or(0)));
   ++facts.holds;
@@ -134,8 +135,8 @@ void MirrorTable::settle(const std::string& key, bool done) {
   if (found == objects_.end() || found->second.holds == 0) return;
   auto& facts = found->second;
   --facts.holds;
-  // Where it was changed upstream, the cluster is about to say how many it has by now.
-  if (!done && facts.holds == 0 && facts.there && facts.here) take(facts, facts.here->ports);
+  // What was not done leaves it with what it had; count() knows better where both sides agree.
+  if (!done && facts.holds == 0 && facts.there && facts.before) take(facts, facts.before);
   count(facts);
   tidy(key);
 }

@@ -26,7 +26,8 @@ struct MirrorFacts {
   std::int64_t asked = 0;  ///< Unix seconds: when the cluster's API server had it changed
   /// nodePorts that are counted for it, which is counted itself; nothing: it is not upstream.
   std::optional<std::uint32_t> taken;
-  std::uint32_t holds = 0; ///< of claim(), that are not settled
+  std::optional<std::uint32_t> before; ///< `taken` before the first of the claims in `holds`
+  std::uint32_t holds = 0;             ///< of claim(), that are not settled
 };
 
 class MirrorTable;

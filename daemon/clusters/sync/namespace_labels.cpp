@@ -55,7 +55,7 @@ json labels_patch(const json& own, const json& there) {
     const auto found = labels.find(key);
     if (found != labels.end() && !known.contains(key)) continue; // the platform's
     keys.push_back(key);
-    if (found == labels.end() || found->second != value) change[key] = value;
+    if (found == labels.end() || found->second != value.get<std::string>()) change[key] = value;
   }
   for (const auto& key : known)
     if (!wanted.contains(key) && labels.contains(key)) change[key] = nullptr;
@@ -108,7 +108,7 @@ void NamespaceLabels::note(const json& space) {
   room_.queue.add(room_.id, "s/" + name, Lane::then);
 }
 
-Result<WorkNext> NamespaceLabels::work(const std::string& name_space) {
+Result<WorkNext> NamespaceLabels::work(const std::string& name_space, unsigned attempts) {
   const auto upstreams = space_path(upstream_namespace(room_.id, name_space));
   const auto there = [&] {
     const auto lease = room_.upstream.take();
@@ -126,11 +126,41 @@ Result<WorkNext> NamespaceLabels::work(const std::string& name_space) {
   if (patch.is_null()) return WorkNext{};
   const auto lease = room_.as_tenant.take();
   const auto done = (*lease).merge_patch(upstreams, patch);
-  if (done || is_gone(done.error())) return WorkNext{};
-  if (!is_refusal(done.error())) return fail(done.error());
-  log::warning("clusters", "{}: the labels of namespace {} are not taken upstream: {}", room_.id,
-               name_space, done.error().message());
-  return WorkNext{};
+  if (done) return WorkNext{};
+  if (is_refusal(done.error())) {
+    ZOO_TRY_VOID(one_by_one(*lease, upstreams, patch));
+    return WorkNext{refused_pause(attempts), true};
+  }
+  if (is_gone(done.error())) return WorkNext{};
+  return fail(done.error());
+}
+
+/// One label that is refused keeps no other from going down, or from being taken away.
+Result<void> NamespaceLabels::one_by_one(upstream::ControlApi& api, const std::string& upstreams,
+                                         const json& patch) const {
+  const auto uid = kube::text_at(patch, "/metadata/uid");
+  auto keys = keys_in(patch);
+  const auto change = patch["metadata"].value("labels", json::object());
+  for (const bool adds : {false, true}) {
+    for (const auto& [key, value] : change.items()) {
+      if (value.is_null() == adds) continue;
+      json one = {{"metadata", {{"uid", uid}}}};
+      one["metadata"]["labels"][key] = value;
+      const auto done = api.merge_patch(upstreams, one);
+      if (done) continue;
+      if (!is_refusal(done.error())) return fail(done.error());
+      log::warning("clusters", "{}: label {} of {} is not changed upstream: {}", room_.id, key,
+                   upstreams, done.error().message());
+      if (adds)
+        keys.erase(key);
+      else
+        keys.insert(key); // it is there still, and is to go
+    }
+  }
+  json told = {{"metadata", {{"uid", uid}}}};
+  told["metadata"]["annotations"][k_labels_annotation] = kube::text_of(json(keys));
+  const auto done = api.merge_patch(upstreams, told);
+  return done || is_gone(done.error()) ? Result<void>() : fail(done.error());
 }
 
 } // namespace zoo::clusters::sync

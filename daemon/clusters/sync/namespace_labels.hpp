@@ -35,11 +35,14 @@ public:
 
   void start();
   /// A key of the queue without "s/": a namespace, in the cluster's names. Any thread; blocks.
-  Result<WorkNext> work(const std::string& name_space);
+  /// `attempts`: before this one.
+  Result<WorkNext> work(const std::string& name_space, unsigned attempts);
 
   static constexpr std::size_t k_most = 10'000; ///< of which it is known that nothing has changed
 
 private:
+  Result<void> one_by_one(upstream::ControlApi& api, const std::string& upstreams,
+                          const nlohmann::json& patch) const;
   Result<void> listen_once(const std::stop_token& stop);
   void note(const nlohmann::json& name_space);
 

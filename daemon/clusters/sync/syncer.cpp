@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "daemon/clusters/tenant_room.hpp"
+#include "daemon/reconcile/runner.hpp"
 
 #include <pthread.h>
 
@@ -127,8 +128,9 @@ void Syncer::stop() {
     nodes_.reset();
     objects_.clear();
   });
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex_, left_mutex_);
   clusters_.clear();
+  left_.clear();
 }
 
 std::shared_ptr<SyncedCluster> Syncer::find(std::string_view id) const {
@@ -218,7 +220,9 @@ void Syncer::run(const std::stop_token& stop) {
     try {
       if (const auto cluster = find(work->cluster)) next = cluster->work(*work);
     } catch (const std::exception& error) { // an object of a form that nobody expected
-      log::debug("clusters", "{}: {}: {}", work->cluster, work->key, error.what());
+      log::warning("clusters", "{}: {}: {}", work->cluster, work->key, error.what());
+      next.after = reconcile::jittered(std::chrono::milliseconds(100) *
+                                       (1L << std::min<unsigned>(work->attempts, 9)));
       next.failed = true;
     }
     queue_.done(*work, next.after, next.failed);
