@@ -15,7 +15,9 @@ chart=$("$zoo_root/tests/node/up" manifests)/cert-manager
 at_end() {
   ctl cluster delete t1 --ignore-not-found --timeout 60s >/dev/null 2>&1
   end_keeper
+  remove_access
 }
+zoo_for_pods=1
 # Pods ask the cluster's API server at an address of this machine that they reach.
 zoo_clusters_listen=$machine:0
 start_clusters

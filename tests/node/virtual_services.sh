@@ -12,7 +12,9 @@
 at_end() {
   ctl cluster delete t1 t2 --ignore-not-found --timeout 60s >/dev/null 2>&1
   end_keeper
+  remove_access
 }
+zoo_for_pods=1
 # Pods ask the clusters' API servers at an address of this machine that they reach.
 zoo_clusters_listen=$machine:0
 start_clusters 'shared: {storage_classes: ["*"]}'
