@@ -34,7 +34,7 @@ check_fails "what is not there is told" "has no context 't1'" ctl_home cluster d
 expect "kubectl in the cluster" namespace/made "$(ctl_home cluster kubectl t1 -- get namespace made -o name)"
 expect "ends as kubectl does" 1 "$(ctl_home cluster kubectl t1 -- get namespace none >/dev/null 2>&1; echo $?)"
 expect "options of kubectl's, without --" namespace/made "$(ctl_home cluster kubectl t1 get namespace made -o name)"
-expect "its kubeconfig is in no file" "" "$(grep -rl client-key-data "$HOME" "$TMPDIR" --exclude-dir=zood --exclude-dir=upstream 2>/dev/null)"
+expect "its kubeconfig is in no file" "" "$(grep -rlI client-key-data "$HOME" "$TMPDIR" --exclude-dir=zood --exclude-dir=upstream 2>/dev/null)"
 
 # ---- a ServiceAccount ------------------------------------------------------------------------------------------------------
 

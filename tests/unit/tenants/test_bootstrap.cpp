@@ -76,7 +76,7 @@ TEST_CASE("what accounts need: each object is labelled, each policy bound, each 
       explained(manifest.name, version["schema"]["openAPIV3Schema"]);
   }
   CHECK(kinds == 5);
-  CHECK(policies.size() == 6);
+  CHECK(policies.size() == 8);
   CHECK(policies == bound);
 }
 
