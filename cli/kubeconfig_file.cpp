@@ -86,7 +86,7 @@ constexpr std::string_view k_previous_context = "zoo.kubezoo.io/previous-context
 
 using nlohmann::ordered_json;
 
-/// A text member of what people write by hand.
+/// A text in a kubeconfig, which people write by hand: "" where it is none.
 std::string member_text(const ordered_json& object, std::string_view key) {
   if (!object.is_object()) return {};
   const auto found = object.find(key);

@@ -186,7 +186,8 @@ struct Audit final : Command {
     std::stable_sort(lines.begin(), lines.end(), [](const json& a, const json& b) {
       return text_at(a, "/time") < text_at(b, "/time");
     });
-    if (std::exchange(first_, false)) remember(json(lines)); // also of whom nothing is shown
+    // Also lines of a zood of which the limit below leaves none: it is asked from its newest one.
+    if (follow && std::exchange(first_, false)) remember(json(lines));
     if (lines.size() > wanted.limit) {
       more = true;
       lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(wanted.limit));

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 namespace phases = api::cluster_phase;
 
-/// --services and --node-ports: what it may have of what all clusters share.
+/// --services and --node-ports: how many of the upstream's ClusterIPs and nodePorts it may take.
 struct LimitOptions {
   std::optional<unsigned> services, node_ports;
 

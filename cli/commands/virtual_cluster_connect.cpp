@@ -38,7 +38,7 @@ kube::KubeconfigParts parts_of(kube::ClusterAccess access) {
   return out;
 }
 
-/// A ServiceAccount of the cluster in place of its administrator, who asks for the token.
+/// The kubeconfig is for a ServiceAccount of the cluster. Its token is asked for as administrator.
 Result<void> become_account(const Context& context, const std::string& kubeconfig,
                             const ServiceAccountName& account, const std::string& ttl,
                             kube::KubeconfigParts& parts) {

@@ -121,7 +121,7 @@ Result<bool> flag(const json& object, const char* key, std::string_view of = "sp
   return value->get<bool>();
 }
 
-/// What it may have of what all clusters share.
+/// spec.limits: how many Services and nodePorts the cluster may have.
 Result<void> read_limits(ClusterSpec& out, const json& spec) {
   const auto* limits = at(spec, "limits");
   if (limits == nullptr) return {};

@@ -41,7 +41,7 @@ struct ClusterSpec {
   bool exclusive = false; ///< its nodes are no other cluster's
   unsigned weight = 100;  ///< of its turns at the syncer; twice as much, twice as many
   bool dns = true;        ///< zood runs CoreDNS in it
-  /// What it may have upstream of what all share; nothing: zood's choice.
+  /// How many Services and nodePorts it may have upstream; nothing: as zood.yaml says.
   std::optional<unsigned> services, node_ports;
   bool disruption_budgets = false; ///< its PodDisruptionBudgets are upstream, too
   std::string version;             ///< of Kubernetes, without a "v"; "": zood's choice

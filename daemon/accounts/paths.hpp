@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-/// Paths at the upstream's API of what this room reads and writes there. Names are percent-encoded.
+/// Paths of the objects that accounts read and write upstream. Names in them are percent-encoded.
 namespace zoo::accounts {
 
 /// "config.kiosk.sh/v1alpha1"

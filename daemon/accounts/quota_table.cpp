@@ -150,7 +150,7 @@ std::vector<std::string> QuotaTable::others() const {
 
 bool QuotaTable::want(std::string_view space, const quota::ResourceList& refused) {
   const std::lock_guard lock(mutex_);
-  // Whoever may write an event says what was refused: names that nothing limits are nothing.
+  // A member can write such an event, too: resources that no slice here limits are left out.
   quota::ResourceList more;
   const auto prefix = slice_key(space, "");
   for (auto each = slices_.lower_bound(prefix);

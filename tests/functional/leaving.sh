@@ -9,6 +9,7 @@
 # before (tests/before); else with fewer, and all are of one build.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$zoo_root/tests/upstream/go-env.sh"
+. "$(dirname "$0")/leaving/report.bash"
 
 for program in haproxy keepalived; do
   command -v "$program" >/dev/null || [[ -x /usr/sbin/$program ]] || skip "there is no $program (packaging/install-deps test)"
@@ -101,15 +102,8 @@ for ((round = 1; round <= rounds; round++)); do
   start_zood_with "$configuration" --listen "$listen"
 done
 eventually "all watches are there" 60 watching
-kill -TERM "$load"
-wait "$load"
-expect "the clients end" 0 $?
+clients_end "$load"
 load=
-note "$(jq -c . "$TMPDIR/report.json")"
-of() { jq -r "$1" "$TMPDIR/report.json"; }
-expect "no request failed" "[]" "$(of '.failed | tojson')"
-expect "no watch ended otherwise than in order" "[]" "$(of '.unclean | tojson')"
-expect "no watch missed a change" "[]" "$(of '.gaps | tojson')"
 check "there were requests" test "$(of .requests)" -gt $((rate * rounds * 3))
 check "each round ended every watch" test "$(of .ends)" -ge $((watches * rounds))
 expect "behind a bookmark" "$(of .ends)" "$(of .bookmarkedEnds)"

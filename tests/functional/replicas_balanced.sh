@@ -9,6 +9,7 @@
 # second, and a zood killed every twenty seconds for ten minutes; else with fewer, for less than half a minute.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$zoo_root/tests/upstream/go-env.sh"
+. "$(dirname "$0")/leaving/report.bash"
 
 [[ -x /usr/sbin/haproxy ]] || command -v haproxy >/dev/null || skip "there is no haproxy (packaging/install-deps test)"
 PATH=$PATH:/usr/sbin
@@ -106,15 +107,8 @@ for name in "${names[@]}"; do
   eventually "HAProxy sends to $name again" 30 sends_to "$name"
 done
 eventually "all watches are there" 60 watching
-kill -TERM "$load"
-wait "$load"
-expect "the clients end" 0 $?
+clients_end "$load"
 load=
-note "$(jq -c . "$TMPDIR/report.json")"
-of() { jq -r "$1" "$TMPDIR/report.json"; }
-expect "no request failed" "[]" "$(of '.failed | tojson')"
-expect "no watch ended otherwise than in order" "[]" "$(of '.unclean | tojson')"
-expect "no watch missed a change" "[]" "$(of '.gaps | tojson')"
 check "there were requests" test "$(of .requests)" -gt $((rate * 10))
 check "each watch was ended" test "$(of .ends)" -ge "$watches"
 expect "behind a bookmark" "$(of .ends)" "$(of .bookmarkedEnds)"

@@ -25,6 +25,16 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
+/// An administrator's, of a zood at https://a:7444.
+constexpr const char* k_kubeconfig_of_a = R"(
+apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: "https://a:7444"}}]
+users: [{name: a, user: {token: t}}]
+)";
+
 } // namespace
 
 TEST_CASE("mistyped commands, options and formats are answered with what was meant") {
@@ -627,14 +637,7 @@ TEST_CASE("audit asks every zood that has the store, and names those that do not
       "GET /zoo/v1/audit",
       {{200, R"({"items":[)" + line(1, "jane") + "," + line(3, "jill") + R"(],"more":false})"},
        {200, R"({"items":[)" + line(2, "jack") + R"(],"more":false})"}});
-  std::ofstream(directory / "admin.kubeconfig") << R"(
-apiVersion: v1
-kind: Config
-current-context: a
-contexts: [{name: a, context: {cluster: a, user: a}}]
-clusters: [{name: a, cluster: {server: "https://a:7444"}}]
-users: [{name: a, user: {token: t}}]
-)";
+  std::ofstream(directory / "admin.kubeconfig") << k_kubeconfig_of_a;
   const auto dir = directory.path().string();
   const auto lines = zooctl({"--dir", dir, "audit", "foofoo", "-o", "json"});
   CHECK(lines.status == 0);
@@ -668,14 +671,7 @@ TEST_CASE("audit --follow hears a zood whose clock is behind that of another one
                                          {200, items(50, "jane")},
                                          {200, items(32, "jill")},
                                          {403, status(403, "Forbidden", "no more")}});
-  std::ofstream(directory / "admin.kubeconfig") << R"(
-apiVersion: v1
-kind: Config
-current-context: a
-contexts: [{name: a, context: {cluster: a, user: a}}]
-clusters: [{name: a, cluster: {server: "https://a:7444"}}]
-users: [{name: a, user: {token: t}}]
-)";
+  std::ofstream(directory / "admin.kubeconfig") << k_kubeconfig_of_a;
   const auto lines =
       zooctl({"--dir", directory.path().string(), "audit", "foofoo", "-f", "-o", "json"});
   std::istringstream read(lines.out);
