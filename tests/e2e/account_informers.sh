@@ -29,7 +29,6 @@ run=inf-$(random_id)
 john=john-$run
 at_end() {
   [[ -n ${following:-} ]] && kill "$following"
-  "$ZOO_UPSTREAM" stop --dir "$up"
 } >/dev/null 2>&1
 
 new_user "$john" "devs-$run"

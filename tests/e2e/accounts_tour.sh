@@ -11,10 +11,6 @@ page=$zoo_root/docs/accounts.md
 ip=$(hostname -I | tr ' ' '\n' | grep -m 1 -E '^[0-9]+(\.[0-9]+){3}$') || skip "this machine has no IPv4 address but loopback"
 # The names of the tour are fixed: the upstream is its own.
 own_upstream --apiserver-arg --enable-aggregator-routing=true
-at_end() { # zood first: it withdraws the door
-  stop_zood
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
 start_zood_with "accounts: {enabled: true, listen: '127.0.0.1:0', aggregated: {listen: '$ip:0'}}"
 available() { [[ $(upstream get apiservice v1alpha1.tenancy.kiosk.sh -o 'jsonpath={.status.conditions[?(@.type=="Available")].status}') == True ]]; }
 eventually "kube-apiserver reaches the aggregated door" 60 available

@@ -254,7 +254,6 @@ while IFS= read -r -d '' one; do arguments+=("$one"); done <"/proc/$pid/cmdline"
 at_end() {
   stop_zood
   [[ -z ${again:-} ]] || kill "$again"
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
 }
 answer_of() { # PATH: its status; what else it says is in $TMPDIR/answer
   curl -sS -i -o "$TMPDIR/answer" -w '%{http_code}' --max-time 20 --cacert "$TMPDIR/$t.ca" --cert "$TMPDIR/root.crt" --key "$TMPDIR/root.key" "https://$door$1"

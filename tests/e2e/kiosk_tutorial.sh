@@ -15,7 +15,6 @@ ip=$(hostname -I | tr ' ' '\n' | grep -m 1 -E '^[0-9]+(\.[0-9]+){3}$') || skip "
 own_upstream --nodes 1 --apiserver-arg --enable-aggregator-routing=true
 at_end() { # zood first: it withdraws the door
   stop_zood
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
   [[ -z ${repository_pid:-} ]] || kill "$repository_pid"
 }
 # The chart of the tutorial is in a repository on the internet. A folder stands for that here: zood sees a machine whose names of hosts lead

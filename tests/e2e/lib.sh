@@ -305,15 +305,16 @@ kubeconfig_of_door() {
 # account_door: host:port of the account door of the zood that was started last.
 account_door() { sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1; }
 
-# own_upstream [ARGUMENTS of `up start`...]: for a script that needs one alone. Its directory is $up; it ends with the script, unless that has an at_end
-# of its own.
+# own_upstream [ARGUMENTS of `up start`...]: for a script that needs one alone. Its directory is $up; it ends with the script, after every zood:
+# an API server whose clients still watch takes its time to end.
+zoo_own_upstreams=()
 own_upstream() {
   local version=
   # Of the shared one's version, which in the suite `older` is another one.
   [[ -n ${ZOO_E2E_KUBECONFIG:-} ]] && version=$(upstream version -o json | jq -r '.serverVersion.gitVersion | ltrimstr("v")')
   grep -qxF -- "${version:-none}" <<<"$("$ZOO_UPSTREAM" versions)" || version=
   up=$TMPDIR/upstream
-  at_end() { "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null; }
+  zoo_own_upstreams+=("$up")
   ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400 ${version:+--kubernetes "$version"} "$@") || exit 1
 }
 
@@ -397,6 +398,7 @@ zoo_finish() {
   for zood_dir in "${!zood_pids[@]}"; do
     stop_zood || failed "zood drains and ends with status 0" <<<"$zood_dir: status $?"
   done
+  for up in ${zoo_own_upstreams[@]+"${zoo_own_upstreams[@]}"}; do "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null; done
   if ((status == 125)); then exit 125; fi
   if ((zoo_failures > 0 || status != 0)); then
     for log in "$TMPDIR"/*.log; do

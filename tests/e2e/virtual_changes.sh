@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 2
-at_end() { end_clusters; }
+at_end() { end_keeper; }
 start_clusters
 require "a cluster with a node and a share" ctl cluster create t1 --node kwok-1 --cpu 4 --memory 8Gi --dns none
 eventually "it is in step" 60 condition_is t1 Synced "True Synced"

@@ -11,7 +11,7 @@
 . "$(dirname "$0")/clients/lib.sh"
 
 own_upstream --nodes 2
-at_end() { end_clusters; }
+at_end() { end_keeper; }
 start_clusters
 for name in t1 t2; do
   require "virtual cluster $name" ctl cluster create "$name" --node kwok-1 --node kwok-2 --dns none

@@ -10,7 +10,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 3
-at_end() { end_clusters; }
+at_end() { end_keeper; }
 sharing='shared: {storage_classes: ["fast"]}'
 start_clusters "$sharing"
 

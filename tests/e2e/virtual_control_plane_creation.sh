@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream
-at_end() { end_clusters; }
+at_end() { end_keeper; }
 zoo_clusters_crd=true
 start_clusters
 served() { upstream get virtualclusters; }

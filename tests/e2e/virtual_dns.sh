@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 1
-at_end() { end_clusters; }
+at_end() { end_keeper; }
 start_clusters "  coredns_image: registry.example/coredns:1"
 admin=("$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig")
 

@@ -13,7 +13,7 @@ hook_pid='' silent=''
 at_end() {
   local each
   for each in $hook_pid $silent; do kill "$each" 2>/dev/null && wait "$each" 2>/dev/null; done
-  end_clusters
+  end_keeper
 }
 own=$(hostname -I | tr ' ' '\n' | grep -m 1 -E '^[0-9.]+$')
 require "this machine has an address" test -n "$own"

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 2
-at_end() { end_clusters; }
+at_end() { end_keeper; }
 zoo_clusters_crd=true
 start_clusters 'shared: {storage_classes: ["fast"]}'
 

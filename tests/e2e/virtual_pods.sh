@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 3
-at_end() { end_clusters; }
+at_end() { end_keeper; }
 start_clusters
 
 # pods_there ID NAMESPACE: those of a cluster as upstream has them: name, phase, node.

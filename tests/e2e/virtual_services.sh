@@ -11,7 +11,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 3
-at_end() { end_clusters; }
+at_end() { end_keeper; }
 start_clusters 'shared: {storage_classes: ["fast"]}'
 
 # here NAME SERVICE POINTER, there ID SERVICE POINTER: of a Service of namespace default, in the cluster and upstream.

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 3
-at_end() { end_clusters; }
+at_end() { end_keeper; }
 start_clusters
 says_node() { field "$1" '.status.conditions[] | select(.type == "NodesReady").message' | says_line -E "$2"; }
 admin=("$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig")

@@ -7,10 +7,6 @@
 . "$(dirname "$0")/../e2e/lib.sh"
 
 own_upstream --nodes 1 # a zood that pods find changes the pods of all tenants
-at_end() {
-  stop_zood
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
 reachable='advertise: 192.0.2.7:6443
 guards: {network: open, network_from: ["192.0.2.0/24", "kubernetes.io/metadata.name=ingress"]}'
 start_zood_with "$reachable"

@@ -34,7 +34,6 @@ serve
 at_end() {
   kill "$repository_pid"
   stop_zood
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
 }
 config="accounts: {enabled: true, listen: '127.0.0.1:0', self_service: true}
 templates: {helm: $helm, repositories: ['$url/good'], repository_ca: $TMPDIR/repository.crt}"

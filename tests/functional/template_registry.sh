@@ -31,7 +31,6 @@ repository_pid=$!
 at_end() {
   kill "$registry_pid" "$repository_pid" 2>/dev/null
   stop_zood
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
 }
 at() { grep -om1 'listening on 127.0.0.1:[0-9]*' "$TMPDIR/registry.log" | cut -d' ' -f3; }
 listens() { [[ -n $(at) && -s $TMPDIR/repository.port ]]; }

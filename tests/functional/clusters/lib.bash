@@ -31,12 +31,6 @@ end_keeper() {
   while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
 }
 
-# end_clusters: the keeper, and the upstream that own_upstream has started.
-end_clusters() {
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
-
 keeper_pid() { cat "$zood_dir/clusters/keeper.lock"; }
 
 # field NAME POINTER: of the virtual cluster, as zood has it now.
