@@ -75,11 +75,6 @@ YAML
   pods() { in_cluster "$name" get pods -l app=web -o json | jq -c '[.items[].status.podIP] | sort'; }
   leads() { [[ $(upstream get endpointslices -n "$id-default" -l kubernetes.io/service-name=web -o json | endpoints) == "$(pods)" ]]; }
   eventually "$name: and leads to its pods" 60 leads
-  one=$(in_cluster "$name" get pods -l app=web -o json | jq -r '.items[0].metadata.name')
-  check "$name: a pod is resized" in_cluster "$name" patch pod "$one" --subresource resize --type=strategic \
-    -p '{"spec":{"containers":[{"name":"web","resources":{"requests":{"cpu":"200m"}}}]}}'
-  resized() { [[ $(upstream get pod -n "$id-default" "$one" -o json | jq -r '.spec.containers[0].resources.requests.cpu') == 200m ]]; }
-  eventually "$name: upstream, too" 30 resized
   check "$name: scaled" in_cluster "$name" scale deployment web --replicas=1
   fewer() { [[ $(upstream get pods -n "$id-default" -l app=web -o json | jq '.items | length') == 1 ]]; }
   eventually "$name: what is over goes upstream" 60 fewer

@@ -6,13 +6,15 @@ usage: report.py --folder F --doc D list [--every] --column COLUMN --out FILE
        report.py --folder F --doc D check --results RESULTS --column COLUMN
        report.py --folder F --doc D write --results RESULTS --column COLUMN
 
-There are four columns. Two are of an upstream whose nodes are fake: `direct` is the upstream itself, `zood` a tenant in front
-of it. `nodes-direct` and `nodes-zood` are the same two of an upstream with two real nodes.
+There are six columns. Three are of an upstream whose nodes are fake: `direct` is the upstream itself, `zood` a tenant in front
+of it, `cluster` a virtual cluster that has its nodes. `nodes-direct`, `nodes-zood` and `nodes-cluster` are the same of an
+upstream with two real nodes.
 
-F/results.tsv has a line for each spec: the four columns and the name; `-` means that it was not run. F/expected-failures.tsv
+F/results.tsv has a line for each spec: the six columns and the name; `-` means that it was not run. F/expected-failures.tsv
 has the specs that do not pass through zood, and why; F/expected-failures-nodes.tsv those of real nodes, beside the former:
-a spec there does not pass through zood, or not even directly. F/disturbed.tsv has specs that passed through zood only alone,
-and what they said beside others. RESULTS is what run.py wrote.
+a spec there does not pass through zood, or not even directly. F/expected-failures-cluster.tsv and
+F/expected-failures-cluster-nodes.tsv have the specs that do not pass in a virtual cluster, the latter beside the former.
+F/disturbed.tsv has specs that passed only alone, and what they said beside others. RESULTS is what run.py wrote.
 
 `list` gives the specs that pass directly where COLUMN is, or all. `check` says what is worse than the record. `write` takes
 RESULTS into the record and makes D of it.
@@ -24,11 +26,12 @@ import os
 import re
 import sys
 
-COLUMNS = ("direct", "zood", "nodes-direct", "nodes-zood")
-HEADS = {"direct": "fake nodes, direct", "zood": "fake nodes, through zood",
-         "nodes-direct": "real nodes, direct", "nodes-zood": "real nodes, through zood"}
+COLUMNS = ("direct", "zood", "cluster", "nodes-direct", "nodes-zood", "nodes-cluster")
+HEADS = {"direct": "fake nodes, direct", "zood": "fake nodes, through zood", "cluster": "fake nodes, virtual cluster",
+         "nodes-direct": "real nodes, direct", "nodes-zood": "real nodes, through zood",
+         "nodes-cluster": "real nodes, virtual cluster"}
 # The column that says whether a spec can pass at all where the other one is measured.
-DIRECT = {"direct": "direct", "zood": "direct", "nodes-direct": "nodes-direct", "nodes-zood": "nodes-direct"}
+DIRECT = {column: "nodes-direct" if column.startswith("nodes-") else "direct" for column in COLUMNS}
 
 
 def arguments():
@@ -57,10 +60,9 @@ class Record:
         for line in lines(self.path):
             *states, name = line.split("\t")
             self.rows[name] = dict(zip(COLUMNS, states))
-        self.expected = dict(line.split("\t", 1) for line in
-                             lines(os.path.join(folder, "expected-failures.tsv")))
-        self.expected_nodes = dict(line.split("\t", 1) for line in
-                                   lines(os.path.join(folder, "expected-failures-nodes.tsv")))
+        self.expected, self.expected_nodes, self.expected_cluster, self.expected_cluster_nodes = (
+            dict(line.split("\t", 1) for line in lines(os.path.join(folder, "expected-failures%s.tsv" % which)))
+            for which in ("", "-nodes", "-cluster", "-cluster-nodes"))
         self.disturbed_path = os.path.join(folder, "disturbed.tsv")
         self.disturbed = dict(line.split("\t", 1) for line in lines(self.disturbed_path))
 
@@ -91,6 +93,10 @@ class Record:
             return self.expected
         if column == "nodes-zood":
             return {**self.expected, **self.expected_nodes}
+        if column == "cluster":
+            return self.expected_cluster
+        if column == "nodes-cluster":
+            return {**self.expected_cluster, **self.expected_cluster_nodes}
         # What fails directly needs a reason of its own; what fails through zood alone has one that does not hold here.
         return {name: reason for name, reason in self.expected_nodes.items() if self.rows.get(name, {}).get(column) != "passed"}
 
@@ -111,9 +117,10 @@ def problems(record, results, column):
 HEAD = """# Conformance
 
 Made by `tests/e2e/conformance.sh`; not written by hand. Kubernetes' own end-to-end tests, those that its conformance
-programme names, are run directly against an upstream and through the kubeconfig of a tenant. Both are done twice: in front of an
-upstream whose nodes are fake (kwok: pods become Running, no container ever starts), and in front of one with two real nodes
-(`tests/node`), where pods do what they should. A spec that does not pass directly says nothing about zood.
+programme names, are run directly against an upstream, through the kubeconfig of a tenant, and in a virtual cluster that has the
+upstream's nodes. All three are done twice: in front of an upstream whose nodes are fake (kwok: pods become Running, no container
+ever starts), and in front of one with two real nodes (`tests/node`), where pods do what they should. A spec that does not pass
+directly says nothing about zood.
 """
 
 WORDS = {"passed": "pass", "failed": "**fail**", "skipped": "skipped", "missing": "missing", "-": "not run"}
@@ -151,12 +158,14 @@ def document(record):
     out.append("")
     out += reasons("Not passing through zood", record.expected)
     out += reasons("Not passing on real nodes", record.expected_nodes)
+    out += reasons("Not passing in a virtual cluster", record.expected_cluster)
+    out += reasons("Not passing in a virtual cluster on real nodes", record.expected_cluster_nodes)
     if record.disturbed:
         out.append("## Disturbed by others\n\nThese passed when they were run again, alone; beside others they said:\n\n"
                    "| spec | said |\n|---|---|")
         out += ["| %s | %s |" % (cell(name), cell(said)) for name, said in sorted(record.disturbed.items())]
         out.append("")
-    out.append("## All specs\n\nThrough zood those are run that pass directly.\n\n| spec | %s |\n|---%s|" %
+    out.append("## All specs\n\nThrough zood and in a virtual cluster those are run that pass directly.\n\n| spec | %s |\n|---%s|" %
                (" | ".join(HEADS[column] for column in COLUMNS), "|---" * len(COLUMNS)))
     for name, row in sorted(record.rows.items()):
         out.append("| %s | %s |" % (cell(name), " | ".join(WORDS[row[column]] for column in COLUMNS)))
