@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 namespace zoo::kube {
@@ -142,6 +143,7 @@ public:
     out.timeout = options_.timeout;
     out.unix_socket = options_.unix_socket;
     out.repeatable = options_.repeatable;
+    out.max_body = options_.max_answer;
     out.stop = options_.stop;
     if (!access_.token_file.empty()) {
       const auto now = Clock::now();
@@ -230,12 +232,18 @@ Result<Json> KubeClient::remove(std::string_view path, const Json& delete_option
 
 Result<std::string> KubeClient::list(std::string_view path, const Query& query,
                                      const std::function<Result<void>(const Json&)>& each) {
-  const bool has_limit = std::any_of(query.begin(), query.end(),
-                                     [](const auto& pair) { return pair.first == "limit"; });
+  Query selection = query;
+  std::size_t limit = impl_->options_.page;
+  std::erase_if(selection, [&limit](const auto& pair) {
+    if (pair.first != "limit") return false;
+    const auto& text = pair.second;
+    std::from_chars(text.data(), text.data() + text.size(), limit);
+    return true;
+  });
   std::string next;
   for (std::size_t page = 0; page < k_most_pages; ++page) {
-    Query asked = query;
-    if (!has_limit) asked.emplace_back("limit", "500");
+    Query asked = selection;
+    asked.emplace_back("limit", std::to_string(limit));
     if (!next.empty()) {
       // A continued list takes its revision from the token alone.
       std::erase_if(asked, [](const auto& pair) {
@@ -244,7 +252,13 @@ Result<std::string> KubeClient::list(std::string_view path, const Query& query,
       });
       asked.emplace_back("continue", next);
     }
-    ZOO_TRY(const auto answer, get(path, asked));
+    const auto got = get(path, asked);
+    if (!got && got.error().code() == Code::too_large && limit > 1) {
+      limit /= 2;
+      continue;
+    }
+    if (!got) return fail(got.error());
+    const auto& answer = *got;
     const auto items = answer.is_object() ? answer.find("items") : answer.end();
     if (!answer.is_object() || items == answer.end()) {
       return fail(Code::unavailable, "the answer to the list {} is not a list", path);

@@ -31,9 +31,11 @@ struct KubeClientOptions {
   std::chrono::milliseconds timeout{30'000};
   /// A watch that hears nothing for so long ends with Code::timeout. Zero: it waits for ever.
   std::chrono::milliseconds silence{0};
-  std::string user_agent = "zood"; ///< the version is added
-  bool repeatable = false;         ///< every request: http_client::Request::repeatable
-  std::stop_token stop;            ///< every request: http_client::Request::stop
+  std::string user_agent = "zood";    ///< the version is added
+  bool repeatable = false;            ///< every request: http_client::Request::repeatable
+  std::size_t max_answer = 64u << 20; ///< bytes of an answer; a larger one is Code::too_large
+  std::size_t page = 500;             ///< items that list() asks for at a time
+  std::stop_token stop;               ///< every request: http_client::Request::stop
 };
 
 /// A blocking client of a Kubernetes API for the control plane: JSON in, JSON out. One thread at a
@@ -61,10 +63,11 @@ public:
   Result<nlohmann::json> remove(std::string_view path);
   Result<nlohmann::json> remove(std::string_view path, const nlohmann::json& delete_options);
 
-  /// Every item of a list, in pages of 500 (or the query's limit); the callback's error ends it
-  /// and is returned. kind and apiVersion, which lists leave out of items, are not added. A page
-  /// after the first answered 410 is Code::expired: begin again. Returns the list's
-  /// resourceVersion.
+  /// Every item of a list, in pages of KubeClientOptions::page (or the query's limit); the
+  /// callback's error ends it and is returned. A page that is larger than max_answer is asked for
+  /// again with half as many items, which all later ones have, too. kind and apiVersion, which
+  /// lists leave out of items, are not added. A page after the first answered 410 is
+  /// Code::expired: begin again. Returns the list's resourceVersion.
   Result<std::string> list(std::string_view path, const Query& query,
                            const std::function<Result<void>(const nlohmann::json& item)>& each);
 

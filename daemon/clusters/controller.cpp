@@ -43,6 +43,7 @@ void Controller::step(std::string_view name, const Record& record) const {
 Result<void> Controller::start() {
   ZOO_TRY_VOID(file::ensure_private_directory(parts_.settings.directory));
   ZOO_TRY(const auto records, all_records(parts_.store));
+  tell_reserved(records);
   std::set<std::string> used;
   for (const auto& record : records) {
     if (record.place.id.empty()) continue;

@@ -133,6 +133,7 @@ private:
   static Promoted unpromoted();
   Promoted promote(Record& record, const api::ClusterSpec& spec);
   Result<Grant> grant(Record& record, const api::ClusterSpec& spec);
+  void tell_reserved(const std::vector<Record>& all); ///< to the syncer: nodes that are one's alone
   Aspect look_at_dns(const Record& record, const api::ClusterSpec& spec);
   void demote(const Record& record);
   Result<std::optional<Next>> reclaim(Record& record);

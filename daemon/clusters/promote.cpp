@@ -41,11 +41,24 @@ Result<Grant> Controller::grant(Record& record, const api::ClusterSpec& spec) {
   const std::scoped_lock lock(place_mutex_);
   ZOO_TRY(const auto all, all_records(parts_.store));
   auto out = grant_nodes(record, spec.nodes, spec.exclusive, all);
+  const bool reserves = record.place.exclusive || out.exclusive;
   ZOO_TRY(record, tell(record, [&out](Record& now) {
             now.place.nodes = out.nodes;
             now.place.exclusive = out.exclusive;
           }));
+  if (reserves) {
+    ZOO_TRY(const auto now, all_records(parts_.store));
+    tell_reserved(now);
+  }
   return out;
+}
+
+void Controller::tell_reserved(const std::vector<Record>& all) {
+  std::vector<std::string> nodes;
+  for (const auto& each : all)
+    if (each.place.exclusive)
+      nodes.insert(nodes.end(), each.place.nodes.begin(), each.place.nodes.end());
+  parts_.syncer.set_reserved(std::move(nodes));
 }
 
 /// CoreDNS runs in clusters whose pods run somewhere.

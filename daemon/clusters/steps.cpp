@@ -580,6 +580,11 @@ Result<Controller::Next> Controller::remove(Record record) {
   if (!gone && gone.error().code() != Code::not_found) return fail(gone.error());
   log::info("clusters", "{} is gone", record.key());
   parts_.written(record.key());
+  if (record.place.exclusive) {
+    const std::scoped_lock lock(place_mutex_);
+    ZOO_TRY(const auto now, all_records(parts_.store));
+    tell_reserved(now);
+  }
   return Next{};
 }
 

@@ -214,14 +214,21 @@ Result<void> range_objects(ControlApi& api, std::string_view collection, std::st
   bool whole = prefix.empty();
   const bool one_namespace = collection.find("/namespaces/") != std::string_view::npos;
   std::string next = whole ? std::string() : position(prefix);
-  for (bool first = true;; first = false) {
-    kube::Query query{{"limit", std::to_string(whole ? k_page : page)}};
+  std::size_t smaller = 1; // what pages are divided by
+  for (bool first = true;;) {
+    const auto limit = std::max<std::size_t>(1, (whole ? k_page : page) / smaller);
+    kube::Query query{{"limit", std::to_string(limit)}};
     if (!next.empty()) query.emplace_back("continue", next);
     query.insert(query.end(), selectors.begin(), selectors.end());
     auto list = api.get(kube::with_query(collection, query),
                         metadata_only ? k_metadata_list : std::string_view());
     if (!list) {
       const auto code = list.error().code();
+      // Large objects, which may be those of strangers behind the range.
+      if (code == Code::too_large && limit > 1) {
+        smaller *= 2;
+        continue;
+      }
       if (first && !whole &&
           (code == Code::bad_request || code == Code::expired || code == Code::invalid)) {
         whole = true; // a position of our making is not taken here: read all
@@ -230,6 +237,7 @@ Result<void> range_objects(ControlApi& api, std::string_view collection, std::st
       }
       return fail(std::move(list).error());
     }
+    first = false;
     const auto items = list->find("items");
     const bool empty = items == list->end() || !items->is_array() || items->empty();
     if (!empty) {

@@ -73,7 +73,8 @@ Result<std::vector<Found>> range(upstream::ControlApi& api, std::string_view col
                                  std::string_view prefix, std::size_t most = 0,
                                  std::string_view field_selector = {});
 
-/// The same with whole objects, handed over one by one. `selectors`: parameters of each request.
+/// The same with whole objects, handed over one by one. `selectors`: parameters of each request. A
+/// page that is too large is asked for again with half as many objects.
 Result<void> range_objects(upstream::ControlApi& api, std::string_view collection,
                            std::string_view prefix, std::size_t page, std::size_t most,
                            bool metadata_only, const kube::Query& selectors,

@@ -113,7 +113,7 @@ Result<void> Mirror::listen_once(std::size_t kind, const std::stop_token& stop) 
   side.table.begin_here();
   std::unordered_set<std::string> seen;
   bool all = false;
-  OwnWatch watch;
+  OwnWatch watch{.turns = room_.list_turns};
   watch.path = row.collection();
   watch.found = [&](const json& object) {
     note(kind, object);

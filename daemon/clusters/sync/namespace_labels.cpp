@@ -85,7 +85,7 @@ void NamespaceLabels::start() {
 
 Result<void> NamespaceLabels::listen_once(const std::stop_token& stop) {
   ZOO_TRY(auto access, room_.access());
-  OwnWatch watch;
+  OwnWatch watch{.turns = room_.list_turns};
   watch.path = k_spaces;
   watch.found = [this](const json& space) { note(space); };
   watch.gone = [this](const json& space) {

@@ -8,8 +8,10 @@
 #include "daemon/clusters/sync/synced_cluster.hpp"
 #include "daemon/clusters/tenant_room.hpp"
 #include "daemon/reconcile/runner.hpp"
+#include "daemon/tenants/footprint.hpp"
 
 #include <algorithm>
+#include <semaphore>
 
 namespace zoo::clusters::sync {
 namespace {
@@ -18,6 +20,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr const char* k_nodes = "/api/v1/nodes";
+constexpr const char* k_pods = "/api/v1/pods";
 constexpr const char* k_leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 constexpr milliseconds k_lost_look{30'000}, k_leaving_look{1'000};
 /// How long the pods of a node that goes have to leave it.
@@ -27,6 +30,9 @@ constexpr milliseconds k_lease_pace{10};
 /// The same between two looks at what others leave of hosts: fifty a second.
 constexpr milliseconds k_look_pace{20};
 constexpr int k_lease_seconds = 40;
+/// How many hosts' pods are in memory at a time, of all clusters: others make them as large as they
+/// like.
+std::counting_semaphore<2> host_reads{2};
 constexpr const char* k_leaving_annotation = "virtual-cluster/leaving-since";
 
 std::string node_path(const std::string& name) { return k_nodes + kube::path({name}); }
@@ -49,20 +55,47 @@ std::size_t SyncedCluster::node_count() const {
   return kept_.size();
 }
 
-/// What pods that are not the cluster's ask for on a host, by what upstream has in memory.
+/// What pods that are not the cluster's ask for on a host, by what upstream has in memory; page by
+/// page where they are too large for one answer.
 Result<Capacity> SyncedCluster::claims_of_others(const std::string& node) {
   const auto lease = upstream_.take();
-  const auto path = kube::with_query(
-      "/api/v1/pods", {{"fieldSelector", "spec.nodeName=" + node}, {"resourceVersion", "0"}});
-  ZOO_TRY(const auto pods, (*lease).get(path));
+  host_reads.acquire();
+  const std::unique_ptr<std::counting_semaphore<2>, void (*)(std::counting_semaphore<2>*)> held(
+      &host_reads, [](auto* turns) { turns->release(); });
   Capacity out;
-  for (const auto& pod : kube::list_at(pods, "/items")) {
-    if (cluster_namespace(id_, kube::text_at(pod, "/metadata/namespace"))) continue;
+  const auto count = [&](const json& pod) {
+    if (cluster_namespace(id_, kube::text_at(pod, "/metadata/namespace"))) return;
     const auto phase = kube::text_at(pod, "/status/phase");
-    if (phase == "Succeeded" || phase == "Failed") continue;
-    add(out, pod_requests(pod));
+    if (phase != "Succeeded" && phase != "Failed") add(out, pod_requests(pod));
+  };
+  const kube::Query of_node{{"fieldSelector", "spec.nodeName=" + node}};
+  auto from_memory = of_node;
+  from_memory.emplace_back("resourceVersion", "0"); // with it Kubernetes does not page
+  const auto pods = (*lease).get(kube::with_query(k_pods, from_memory));
+  if (!pods && pods.error().code() != Code::too_large) return fail(pods.error());
+  if (pods) {
+    for (const auto& pod : kube::list_at(*pods, "/items"))
+      count(pod);
+  } else {
+    ZOO_TRY_VOID(tenants::range_objects(*lease, k_pods, {}, 0, 0, false, of_node, count));
   }
   return out;
+}
+
+/// Where that cannot be read it is what it was, and a node that is new has room for nothing: that
+/// it is ready does not depend on what others run there.
+Result<Capacity> SyncedCluster::room_of(const std::string& name, const json& host) {
+  auto others = claims_of_others(name);
+  if (!others && others.error().code() == Code::cancelled) return fail(others.error());
+  if (!others)
+    log::info("clusters", "{}: what others' pods ask for on node {} cannot be read: {}", id_, name,
+              others.error().text());
+  const auto used = table_.used_on(name), left = table_.share_left();
+  const std::scoped_lock lock(mutex_);
+  if (others) others_[name] = *std::move(others);
+  const auto known = others_.find(name);
+  if (known == others_.end()) return room_on(json(), {}, used, left);
+  return room_on(host, known->second, used, left);
 }
 
 Result<void> SyncedCluster::keep_node(const json& wanted) {
@@ -112,8 +145,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
       ZOO_TRY_VOID(known_store(*lease, true));
     }
     if (host) {
-      ZOO_TRY(const auto others, claims_of_others(name));
-      const auto room = room_on(*host, others, table_.used_on(name), table_.share_left());
+      ZOO_TRY(const auto room, room_of(name, *host));
       ZOO_TRY_VOID(keep_node(named_node(*host, room)));
     } else {
       trouble = NodeTrouble{"NodeNotFound", "there is no such node upstream"};

@@ -20,6 +20,9 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds k_first_pause{100}, k_longest_pause{10'000};
 /// What ends sooner, without an error, is not begun again at once either.
 constexpr milliseconds k_short{1'000};
+/// A page of a list: JSON takes about sixteen times its bytes in memory.
+constexpr std::size_t k_page = 50, k_largest_page = 8u << 20;
+constexpr milliseconds k_turn_look{200}; ///< how soon who waits for his turn hears of a stop
 /// An API server sends a bookmark a minute.
 constexpr milliseconds k_silence{150'000};
 
@@ -30,6 +33,24 @@ void rest(const std::stop_token& stop, milliseconds time) {
                                          [] { return false; });
 }
 
+/// A turn at lists; none when it was to stop before.
+class Turn {
+public:
+  Turn(ListTurns& turns, const std::stop_token& stop) : turns_(turns) {
+    while (!stop.stop_requested() && !has_)
+      has_ = turns_.try_acquire_for(k_turn_look);
+  }
+  ~Turn() {
+    if (has_) turns_.release();
+  }
+  Turn(const Turn&) = delete;
+  explicit operator bool() const { return has_; }
+
+private:
+  ListTurns& turns_;
+  bool has_ = false;
+};
+
 } // namespace
 
 Result<void> hear_once(kube::ClusterAccess access, const OwnWatch& watch, milliseconds patrol,
@@ -37,6 +58,8 @@ Result<void> hear_once(kube::ClusterAccess access, const OwnWatch& watch, millis
   kube::KubeClientOptions options;
   options.stop = calls;
   options.silence = k_silence;
+  options.page = k_page;
+  options.max_answer = k_largest_page;
   kube::KubeClient client(std::move(access), std::move(options));
   // One bad object never fails a list.
   const auto tell = [&watch](const std::function<void(const json&)>& whom, const json& object) {
@@ -47,11 +70,16 @@ Result<void> hear_once(kube::ClusterAccess access, const OwnWatch& watch, millis
       log::debug("clusters", "an object of {} is passed over: {}", watch.path, error.what());
     }
   };
-  ZOO_TRY(auto version,
-          client.list(watch.path, watch.selectors, [&](const json& object) -> Result<void> {
-            tell(watch.found, object);
-            return {};
-          }));
+  std::string version;
+  {
+    const Turn turn(watch.turns, calls);
+    if (!turn) return {};
+    ZOO_TRY(version,
+            client.list(watch.path, watch.selectors, [&](const json& object) -> Result<void> {
+              tell(watch.found, object);
+              return {};
+            }));
+  }
   watch.listed();
   const auto end = Clock::now() + reconcile::jittered(patrol);
   while (!stop.stop_requested() && Clock::now() < end) {

@@ -8,24 +8,31 @@
 
 #include <chrono>
 #include <functional>
+#include <semaphore>
 #include <stop_token>
 #include <string>
 
 namespace zoo::clusters::sync {
 
+/// How many lists of one virtual cluster are in memory at a time: what its tenant stores makes them
+/// as large as it likes.
+using ListTurns = std::counting_semaphore<2>;
+
 /// What is to be heard of one collection of a virtual cluster's API server.
 struct OwnWatch {
-  std::string path;      ///< of all namespaces
-  kube::Query selectors; ///< of each request
+  ListTurns& turns;        ///< of the cluster
+  std::string path{};      ///< of all namespaces
+  kube::Query selectors{}; ///< of each request
   /// It is there, or was changed: always an object. One for which this throws is passed over.
-  std::function<void(const nlohmann::json& object)> found;
-  std::function<void(const nlohmann::json& object)> gone;
-  std::function<void()> listed; ///< all that are there were found
+  std::function<void(const nlohmann::json& object)> found{};
+  std::function<void(const nlohmann::json& object)> gone{};
+  std::function<void()> listed{}; ///< all that are there were found
 };
 
-/// Lists the collection and watches it from there on. Returns without an error when it is time to
-/// list it again: after `patrol`, or where the API server has forgotten the place; else with the
-/// first error. `calls` ends a request that is under way, `stop` the whole. Blocks.
+/// Lists the collection, when it has its turn, and watches it from there on. Returns without an
+/// error when it is time to list it again: after `patrol`, or where the API server has forgotten
+/// the place; else with the first error. `calls` ends a request that is under way, `stop` the
+/// whole. Blocks.
 Result<void> hear_once(kube::ClusterAccess access, const OwnWatch& watch,
                        std::chrono::milliseconds patrol, const std::stop_token& calls,
                        const std::stop_token& stop);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <unordered_set>
 
 namespace zoo::clusters::sync {
 namespace {
@@ -153,6 +154,19 @@ void dress_affinity(json& spec, const std::string& node, bool named_node) {
     spec["affinity"] = std::move(affinity);
 }
 
+/// Taints would not do: a tenant's pod may tolerate all of them. Kubernetes takes one value for
+/// each requirement of matchFields (ValidateNodeSelectorRequirement of pkg/apis/core/validation).
+void keep_off(json& spec, const std::vector<std::string>& nodes) {
+  if (nodes.empty()) return;
+  json all = json::array();
+  for (const auto& node : nodes)
+    all.push_back(
+        {{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({node})}});
+  json term = {{"matchFields", std::move(all)}};
+  spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+      ["nodeSelectorTerms"] = json::array({std::move(term)});
+}
+
 /// Of the pod's own list those that are not in `to` yet, while there is room.
 void append(json& to, const json& own, const char* key, std::size_t most) {
   for (const auto& each : kube::list_at(own, key))
@@ -195,18 +209,40 @@ void dress_dns(json& spec, const std::string& space, const std::string& dns) {
                        {"options", std::move(options)}};
 }
 
+/// Lists of which Kubernetes takes any number, and what a pod that goes upstream has at most: each
+/// entry is compared with all of another list.
+constexpr std::pair<const char*, std::size_t> k_longest[] = {
+    {"readinessGates", 64},       {"tolerations", 256}, {"initContainers", 256},
+    {"ephemeralContainers", 256}, {"containers", 256},  {"dnsConfig/options", 64},
+};
+
+Result<void> check_lists(const json& pod) {
+  for (const auto& [list, most] : k_longest) {
+    const auto count = kube::list_at(pod, fmt::format("/spec/{}", list).c_str()).size();
+    if (count > most)
+      return fail(Code::invalid,
+                  "spec.{}: a pod of a virtual cluster has at most {} of them; this one has {}",
+                  list, most, count);
+  }
+  return {};
+}
+
 /// Of the conditions that readiness gates ask for what is said there.
 json gates_of(const json& pod) {
-  json out = json::array();
+  std::unordered_set<std::string> asked;
   for (const auto& gate : kube::list_at(pod, "/spec/readinessGates"))
-    for (const auto& each : kube::list_at(pod, "/status/conditions")) {
-      const auto type = kube::text_at(each, "/type");
-      if (type.empty() || type != kube::text_at(gate, "/conditionType")) continue;
-      json own = {{"type", type}};
-      for (const char* key : {"status", "reason", "message"})
-        if (each.contains(key)) own[key] = each[key];
-      out.push_back(std::move(own));
-    }
+    asked.insert(kube::text_at(gate, "/conditionType"));
+  asked.erase("");
+  json out = json::array();
+  for (const auto& each : kube::list_at(pod, "/status/conditions")) {
+    auto type = kube::text_at(each, "/type");
+    // Upstream has one condition of a type.
+    if (asked.erase(type) == 0) continue;
+    json own = {{"type", std::move(type)}};
+    for (const char* key : {"status", "reason", "message"})
+      if (each.contains(key)) own[key] = each[key];
+    out.push_back(std::move(own));
+  }
   return out;
 }
 
@@ -255,6 +291,7 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
   if (!kube::list_at(pod, "/spec/resourceClaims").empty())
     return fail(Code::invalid, "spec.resourceClaims: devices cannot be claimed in a virtual "
                                "cluster: ask for them by resources, such as nvidia.com/gpu");
+  ZOO_TRY_VOID(check_lists(pod));
   Dressed out;
   auto spec = pod["spec"];
   const auto account = kube::text_at(pod, "/spec/serviceAccountName");
@@ -308,6 +345,7 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
   out.annotations[k_hash_annotation] = out.hash;
   dress_dns(out.pod["spec"], space, terms.dns);
   if (terms.fenced) dress_for_fence(out.pod["spec"]);
+  if (!terms.named_node && terms.reserved) keep_off(out.pod["spec"], *terms.reserved);
   return out;
 }
 

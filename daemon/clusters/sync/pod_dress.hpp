@@ -47,6 +47,8 @@ struct DressTerms {
   std::string api_address{};
   /// Of which PriorityClasses stay; null: none.
   std::shared_ptr<const translate::SharedNames> shared{};
+  /// Nodes of the upstream that other clusters have alone; null: none. Of a share.
+  std::shared_ptr<const std::vector<std::string>> reserved{};
 };
 
 struct Dressed {
@@ -58,7 +60,8 @@ struct Dressed {
   /// conditions of readiness gates, which somebody in the cluster has set. Lists.
   nlohmann::json ephemeral = nlohmann::json::array(), gates = nlohmann::json::array();
   bool has_later() const { return !ephemeral.empty() || !gates.empty(); }
-  /// Of all of it but for what of DNS and of the fence nobody ever changes upstream: 16 hex digits.
+  /// Of all of it but for what of DNS, of the fence and of the nodes of others nobody ever changes
+  /// upstream: 16 hex digits.
   std::string hash;
 };
 

@@ -4,6 +4,7 @@
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/clusters/sync/calls.hpp"
 #include "daemon/clusters/sync/mirror_kind.hpp"
+#include "daemon/clusters/sync/own_watch.hpp"
 #include "daemon/clusters/sync/queue.hpp"
 #include "daemon/translate/mapping.hpp"
 #include "daemon/upstream/connections.hpp"
@@ -23,6 +24,7 @@ struct SyncRoom {
   upstream::Connections& own;       ///< its API server, as zood
   upstream::Connections& upstream;  ///< as zood: for reads, and for what zood itself keeps there
   upstream::Connections& as_tenant; ///< as the cluster's user, whose rights end at its namespaces
+  ListTurns& list_turns;            ///< at lists of its API server
   std::function<Result<kube::ClusterAccess>()> access; ///< to its API server
   std::function<translate::Mapping()> mapping;
   std::function<MirrorTerms()> terms;

@@ -78,6 +78,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
     const auto old = [this](const std::string& name) { return !kept_.contains(name); };
     std::erase_if(node_trouble_, [&old](const auto& each) { return old(each.first); });
     std::erase_if(nodes_seen_, old);
+    std::erase_if(others_, [&old](const auto& each) { return old(each.first); });
   }
   table_.set_share(std::move(share));
   mirror_.set_limits(limits);
@@ -100,6 +101,7 @@ SyncRoom SyncedCluster::make_room() {
           .own = own_,
           .upstream = upstream_,
           .as_tenant = as_tenant_,
+          .list_turns = list_turns_,
           .access = [this] { return wish().access(); },
           .mapping = [this] { return mapping(); },
           .terms = [this] { return MirrorTerms{id_, wish().named}; },
@@ -292,6 +294,7 @@ DressTerms SyncedCluster::terms() const {
   out.fenced = parts_.quota_fence && !wish_.share.empty();
   out.api_address = api_address_;
   out.shared = parts_.names();
+  if (!wish_.named) out.reserved = parts_.reserved();
   return out;
 }
 
@@ -318,7 +321,7 @@ Result<void> SyncedCluster::follow(const std::stop_token& stop) {
   crowded_ = false;
   std::unordered_set<std::string> seen;
   bool listing_over = false;
-  OwnWatch watch;
+  OwnWatch watch{.turns = list_turns_};
   watch.path = k_pods;
   watch.selectors = {{"fieldSelector", k_bound}};
   watch.found = [&](const json& pod) {

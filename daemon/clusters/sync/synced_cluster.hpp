@@ -31,6 +31,9 @@
 
 namespace zoo::clusters::sync {
 
+/// Names of nodes of the upstream; never null.
+using NodeNames = std::shared_ptr<const std::vector<std::string>>;
+
 struct SyncerParts {
   std::function<std::unique_ptr<upstream::ControlApi>()> connect;       ///< upstream, as zood
   std::function<std::unique_ptr<upstream::ActingApi>()> connect_as;     ///< as somebody else
@@ -45,6 +48,8 @@ struct SyncerParts {
   tenants::ClusterTenants& tenants;
   /// The state of the cluster of this ID is another one. Any thread; must not block.
   std::function<void(const std::string& id)> changed;
+  /// Nodes that some cluster has alone. Any thread; must not block.
+  std::function<NodeNames()> reserved;
   bool quota_fence = true; ///< clusters.quota_fence
   std::chrono::milliseconds patrol{300'000};
   std::chrono::milliseconds lease{10'000};
@@ -174,6 +179,7 @@ private:
   Result<void> look_for_old_nodes();
   Result<void> keep_node(const nlohmann::json& wanted);
   Result<Capacity> claims_of_others(const std::string& node);
+  Result<Capacity> room_of(const std::string& name, const nlohmann::json& host);
   bool keeps_node(const std::string& name) const;
   std::size_t node_count() const;
 
@@ -191,6 +197,7 @@ private:
   std::unordered_set<std::string> kept_;            ///< the nodes that it is to have
   std::map<std::string, NodeTrouble> node_trouble_; ///< of nodes that are not as they should be
   std::set<std::string> nodes_seen_;                ///< that were looked at
+  std::map<std::string, Capacity> others_;          ///< what pods of others asked for on them
   std::string trouble_reason_, trouble_;            ///< of the whole
   std::string own_store_, upstream_store_;
   std::string dns_; ///< the address of Service kube-system/kube-dns; "": not known, or none
@@ -200,6 +207,7 @@ private:
   std::string api_address_, api_trouble_;
   std::atomic<bool> listed_ = false, known_ = false;
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
+  ListTurns list_turns_{ListTurns::max()};
   const SyncRoom room_;
   Mirror mirror_;
   NamespaceLabels labels_;

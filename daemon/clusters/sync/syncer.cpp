@@ -14,8 +14,15 @@
 namespace zoo::clusters::sync {
 
 Syncer::Syncer(upstream::Upstream& upstream, net::Loop& loop, SyncerParts parts, unsigned workers)
-    : upstream_(upstream), loop_(loop), parts_(std::move(parts)), queue_(workers),
-      workers_(workers) {}
+    : upstream_(upstream), loop_(loop), parts_([&] {
+        parts.reserved = [this] { return reserved_.load(); };
+        return std::move(parts);
+      }()),
+      queue_(workers), workers_(workers) {}
+
+void Syncer::set_reserved(std::vector<std::string> nodes) {
+  reserved_ = std::make_shared<const std::vector<std::string>>(std::move(nodes));
+}
 
 Syncer::~Syncer() { stop(); }
 

@@ -33,6 +33,9 @@ public:
   /// From now on this cluster is kept so. Any thread, one at a time for a cluster; does not block,
   /// unless other kinds of its objects are to be upstream than before: then it waits for calls.
   void follow(SyncWish wish);
+  /// The nodes that some cluster has alone from now on: pods of shares keep off them that are made
+  /// behind it. Any thread; does not block.
+  void set_reserved(std::vector<std::string> nodes);
   /// No more; when it returns nothing is written for it any more. Any thread; waits for calls.
   void leave(const std::string& id);
   /// Nothing for one that is not followed.
@@ -64,6 +67,7 @@ private:
 
   upstream::Upstream& upstream_;
   net::Loop& loop_;
+  std::atomic<NodeNames> reserved_ = std::make_shared<const std::vector<std::string>>();
   const SyncerParts parts_;
   FairQueue queue_;
   mutable std::mutex mutex_;

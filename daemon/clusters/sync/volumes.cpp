@@ -14,6 +14,9 @@ using nlohmann::json;
 
 constexpr const char* k_volumes_path = "/api/v1/persistentvolumes";
 constexpr const char* k_selected_node = "volume.kubernetes.io/selected-node";
+/// Names the class, even if it is empty, whatever the specification says
+/// (GetPersistentVolumeClaimClass of k8s.io/component-helpers).
+constexpr const char* k_class_annotation = "volume.beta.kubernetes.io/storage-class";
 /// What upstream's binder says of a claim, and the cluster shows.
 constexpr std::array k_bound_marks = {
     "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
@@ -55,7 +58,11 @@ Result<void> dress_claim(json& object, const MirrorTerms& terms) {
   if (!terms.named_node) annotations.erase(k_selected_node);
   // Without a class the upstream would give it its default one, or any volume that somebody has
   // made by hand; a selector would choose among these.
-  if (kube::text_at(object, "/spec/storageClassName").empty())
+  const auto texts = kube::texts_at(object, "/metadata/annotations");
+  const auto before = texts.find(k_class_annotation);
+  const auto storage_class =
+      before != texts.end() ? before->second : kube::text_at(object, "/spec/storageClassName");
+  if (storage_class.empty())
     return fail(Code::invalid, "spec.storageClassName: a claim needs a StorageClass that the "
                                "platform shares with virtual clusters");
   object["spec"].erase("volumeName");

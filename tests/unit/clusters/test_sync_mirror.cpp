@@ -564,6 +564,14 @@ TEST_CASE("pvc: without a class it would have a volume of the platform's") {
   }
   CHECK_FALSE(
       dress_object(kind("persistentvolumeclaims"), object_of("{}"), MirrorTerms{"abc123", true}));
+  // An annotation comes before what the specification says, even if it is empty.
+  for (const char* named : {"", "slow"}) {
+    const json metadata = {{"annotations", {{"volume.beta.kubernetes.io/storage-class", named}}}};
+    const auto claim =
+        object_of(R"({"spec":{"storageClassName":"fast"}})", metadata.dump().c_str());
+    CHECK(dress_object(kind("persistentvolumeclaims"), claim, MirrorTerms{"abc123", true})
+              .has_value() == (*named != 0));
+  }
 }
 
 TEST_CASE("references: beyond the bound those of the last pods are left out") {

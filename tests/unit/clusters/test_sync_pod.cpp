@@ -105,6 +105,35 @@ TEST_CASE("a pod of a share goes where upstream wants, apart from others where i
   CHECK_FALSE(dressed(pod_of(), false).pod["spec"].contains("affinity"));
 }
 
+TEST_CASE("a pod of a share keeps off nodes that others have alone") {
+  auto terms = terms_of(false);
+  terms.reserved = std::make_shared<const std::vector<std::string>>(2, "n7");
+  const auto wish = dress(pod_of(), terms);
+  REQUIRE(wish);
+  CHECK(
+      wish->pod["spec"]["affinity"].dump() ==
+      R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"NotIn","values":["n7"]},{"key":"metadata.name","operator":"NotIn","values":["n7"]}]}]}}})");
+  // Upstream lets nobody change it: a pod that is there is not written anew for it.
+  CHECK(wish->hash == dressed(pod_of(), false).hash);
+  terms.named_node = true;
+  CHECK(dress(pod_of(), terms)->pod["spec"]["affinity"].dump().find("NotIn") == std::string::npos);
+}
+
+TEST_CASE(
+    "lists without an end go nowhere: each entry would be compared with all of another list") {
+  auto pod = pod_of();
+  for (int i = 0; i < 64; ++i)
+    pod["spec"]["readinessGates"].push_back({{"conditionType", fmt::format("x/{}", i)}});
+  CHECK(dress(pod, terms_of(true)));
+  pod["spec"]["readinessGates"].push_back({{"conditionType", "x/64"}});
+  const auto refused = dress(pod, terms_of(true));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == Code::invalid);
+  CHECK(
+      refused.error().message().find("spec.readinessGates: a pod of a virtual cluster has at most "
+                                     "64 of them; this one has 65") != std::string::npos);
+}
+
 TEST_CASE("no credential of the upstream comes into a pod") {
   const auto wish = dressed(pod_of(R"({
     "volumes":[{"name":"kube-api-access-x","projected":{"sources":[{"serviceAccountToken":{"path":"token"}},

@@ -142,6 +142,37 @@ TEST_CASE("a list goes through every page") {
   CHECK(requests[1].starts_with("GET /a?limit=500&continue=t%2F1 "));
 }
 
+TEST_CASE("a page that is too large is asked for again with half as many") {
+  const auto page = [](std::size_t bytes, const char* next) {
+    return answer(Json{{"items", {std::string(bytes, 'x')}},
+                       {"metadata", {{"continue", next}, {"resourceVersion", "7"}}}}
+                      .dump());
+  };
+  Answers script({page(1'000, ""), page(10, "t"), page(1'000, ""), page(1'000, ""), page(20, "")});
+  const ScriptedServer server(std::ref(script));
+  KubeClientOptions options;
+  options.page = 5;
+  options.max_answer = 500;
+  auto client = client_of(server, options);
+  std::vector<std::size_t> seen;
+  const auto take = [&](const Json& item) {
+    seen.push_back(item.get<std::string>().size());
+    return Result<void>();
+  };
+  // Not even one by one: that is told.
+  CHECK(client.list("/a", {{"limit", "4"}}, take).error().code() == Code::too_large);
+  CHECK(seen == std::vector<std::size_t>{10});
+  CHECK(client.list("/a", {}, take).value() == "7");
+  CHECK(seen == std::vector<std::size_t>{10, 20});
+  const auto requests = script.requests();
+  REQUIRE(requests.size() == 5);
+  CHECK(requests[0].starts_with("GET /a?limit=4 "));
+  CHECK(requests[1].starts_with("GET /a?limit=2 "));
+  CHECK(requests[2].starts_with("GET /a?limit=2&continue=t "));
+  CHECK(requests[3].starts_with("GET /a?limit=1&continue=t "));
+  CHECK(requests[4].starts_with("GET /a?limit=5 "));
+}
+
 TEST_CASE("a list ends with the callback's error, and a broken one is told") {
   Answers script({answer(R"({"items":[1,2]})"), answer(R"({"kind":"Pod"})"), answer("5"),
                   status(410, "Expired", "too old"),
