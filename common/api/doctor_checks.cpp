@@ -25,6 +25,14 @@ constexpr DoctorCheck k_checks[] = {
     {"upstream-version", "upstream version",
      "zood is tested with Kubernetes 1.33 to 1.36. With others it runs, and what they have changed "
      "is not known: look at the release notes of zood before that upgrade."},
+    {"api-services", "api services",
+     "Kinds that other API servers serve upstream (APIServices). The upstream looks through all "
+     "kinds before it deletes a namespace: while one of these does not answer it deletes none, of "
+     "no tenant."},
+    {"fairness", "fairness",
+     "The upstream shares itself out between its clients (API priority and fairness). It should "
+     "count tenants' requests by FlowSchema zoo-tenants, each tenant for itself, and zood's own by "
+     "zoo-system. By another one they wait behind each other, or behind strangers."},
     {"upstream", "upstream",
      "zood asks the upstream who it is there. Without an answer tenants are answered 503; as a "
      "member of system:masters zood could do what nobody has granted it."},

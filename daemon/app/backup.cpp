@@ -90,6 +90,22 @@ std::int64_t Backups::time_of(std::string_view key) const {
   return time.is_number_integer() ? time.get<std::int64_t>() : -1;
 }
 
+/// What this state was restored from is a backup of it, too.
+std::int64_t Backups::last() const { return std::max(time_of(k_last), time_of(k_restored)); }
+
+std::optional<tenants::Finding> backup_finding(std::int64_t last, std::int64_t began,
+                                               std::int64_t now) {
+  constexpr std::chrono::seconds k_old = std::chrono::hours(48);
+  const auto age = now - (last < 0 ? began : last);
+  if (age <= k_old.count()) return {};
+  return tenants::Finding{
+      tenants::Finding::Level::warning, "backup",
+      last < 0 ? "zood knows of none, and with this state goes the CA that all kubeconfigs trust"
+               : fmt::format("the last one was made {} ago", kube::human_duration(age)),
+      last < 0 ? "`zooctl backup create`, and let zood-backup.timer run: docs/backup.md"
+               : "`zooctl backup create`; does zood-backup.timer run?"};
+}
+
 std::vector<tenants::Finding> Backups::findings() const {
   using Level = tenants::Finding::Level;
   std::vector<tenants::Finding> out;
@@ -101,21 +117,15 @@ std::vector<tenants::Finding> Backups::findings() const {
                    "`zooctl tenant revoke ID --all` for every tenant of which you are not sure "
                    "(docs/backup.md), then `zooctl backup acknowledge`"});
   }
-  const auto last = time_of(k_last);
-  const auto age = parts_.now() - last;
-  if (last >= 0 && age > std::chrono::seconds(k_old).count()) {
-    out.push_back({Level::warning, "backup",
-                   fmt::format("the last one was made {} ago", kube::human_duration(age)),
-                   "`zooctl backup create`; does zood-backup.timer run?"});
-  }
+  if (auto old = backup_finding(last(), parts_.began, parts_.now())) out.push_back(*std::move(old));
   return out;
 }
 
 void Backups::measure(MetricText& out) const {
-  const auto last = time_of(k_last);
-  if (last < 0) return;
+  const auto made = last();
+  if (made < 0) return;
   out.family("zood_backup_age_seconds", MetricText::Type::gauge, "Since the last backup was made");
-  out.sample(static_cast<double>(std::max<std::int64_t>(0, parts_.now() - last)));
+  out.sample(static_cast<double>(std::max<std::int64_t>(0, parts_.now() - made)));
 }
 
 } // namespace zoo::app

@@ -13,7 +13,9 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zoo::app {
@@ -25,15 +27,19 @@ struct BackupParts {
   std::filesystem::path kubeconfig;          ///< the upstream's
   std::function<std::string()> upstream_uid; ///< of its kube-system; "": not known. May block.
   std::function<std::int64_t()> now;         ///< Unix seconds
+  std::int64_t began = 0;                    ///< the same of when this state began
 };
+
+/// What doctor says of the last backup; nothing where there is nothing to do. All in Unix seconds;
+/// `last` -1: there was none of a state that `began` then.
+std::optional<tenants::Finding> backup_finding(std::int64_t last, std::int64_t began,
+                                               std::int64_t now);
 
 /// zood's state as a backup holds it, made while zood runs: the records at one moment, and the
 /// files that belong to them (docs/backup.md). Remembers in the store when the last one was made,
 /// and whether this state was itself restored. Any thread; calls block for the disk.
 class Backups final : public admin::BackupSource {
 public:
-  static constexpr std::chrono::hours k_old{48}; ///< a last backup that doctor speaks of
-
   explicit Backups(BackupParts parts) : parts_(std::move(parts)) {}
 
   Result<Secret> make() override;
@@ -43,6 +49,7 @@ public:
 
 private:
   std::int64_t time_of(std::string_view key) const; ///< -1: there is no such record
+  std::int64_t last() const;                        ///< when the last one was made; -1: none
   const BackupParts parts_;
   std::mutex making_;
 };

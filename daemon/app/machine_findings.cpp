@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/machine_findings.hpp"
 
+#include "common/api/aggregated_door.hpp"
 #include "common/http_client/client.hpp"
+#include "common/kube/json_reads.hpp"
+#include "daemon/upstream/upstream_rbac.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
 
 namespace zoo::app {
 namespace {
@@ -21,6 +30,11 @@ using Findings = std::vector<tenants::Finding>;
 using namespace std::chrono_literals;
 
 constexpr int k_oldest = 33, k_newest = 36; ///< minor versions of Kubernetes that the tests know
+
+constexpr std::string_view k_schemas_path = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
+/// Of an answer: the FlowSchema that its request was counted by.
+constexpr std::string_view k_matched_schema = "x-kubernetes-pf-flowschema-uid";
+constexpr std::string_view k_own_schema = "zoo-system", k_tenants_schema = "zoo-tenants";
 
 void look_at_clock(const http_client::Response& answer, std::time_t before, std::time_t after,
                    Findings& out) {
@@ -143,9 +157,90 @@ void look_at_door(const std::string& advertise, const std::string& authorities, 
 
 } // namespace
 
+std::optional<tenants::Finding> fairness_finding(upstream::ControlApi& as_zood,
+                                                 upstream::ActingApi& as_tenant) {
+  const auto listed = as_zood.request("GET", k_schemas_path, {}, {}, "application/json");
+  if (!listed || listed->status != 200) return {};
+  const auto schemas = kube::parse_foreign(listed->body);
+  std::map<std::string, std::string, std::less<>> names; // by UID
+  std::set<std::string, std::less<>> known;
+  for (const auto& each : kube::list_at(schemas, "/items")) {
+    const auto name = kube::text_at(each, "/metadata/name");
+    known.insert(name);
+    names.insert_or_assign(kube::text_at(each, "/metadata/uid"), name);
+  }
+  if (!known.contains(k_own_schema) || !known.contains(k_tenants_schema)) return {};
+  // A user of no tenant: IDs have no dot. What it may do there does not matter, for upstream counts
+  // a request before it judges it.
+  as_tenant.act_as(fmt::format("{}doctor.zood", upstream::k_tenant_user_prefix),
+                   {std::string(upstream::k_tenants_group)});
+  const auto asked = as_tenant.request("GET", k_schemas_path, {}, {}, "application/json");
+  if (!asked) return {};
+  const std::string own(listed->header(k_matched_schema)), theirs(asked->header(k_matched_schema));
+  tenants::Finding out{Level::warning, "fairness", "", ""};
+  if (own.empty() || theirs.empty()) {
+    out.message = "the upstream does not share itself out between its clients (API priority and "
+                  "fairness): requests of one of them delay those of all";
+    out.remedy = "do not start its API servers with --enable-priority-and-fairness=false";
+    return out;
+  }
+  const bool of_tenants = names[theirs] != k_tenants_schema;
+  if (!of_tenants && names[own] == k_own_schema) {
+    out.level = Level::ok;
+    out.message = "tenants and zood each have their share of the upstream";
+    return out;
+  }
+  const auto wanted = of_tenants ? k_tenants_schema : k_own_schema;
+  const auto& uid = of_tenants ? theirs : own;
+  const auto name = names[uid].empty() ? uid : names[uid];
+  out.message =
+      fmt::format("the upstream counts {} by FlowSchema {}, and not by {}",
+                  of_tenants ? "requests of tenants" : "zood's own requests", name, wanted);
+  out.remedy = fmt::format("give {} a higher matchingPrecedence than {} has, or subjects that are "
+                           "not zood's",
+                           name, wanted);
+  return out;
+}
+
+std::optional<tenants::Finding> services_finding(upstream::ControlApi& as_zood) {
+  constexpr std::size_t k_named = 5;
+  const auto listed = as_zood.get(api::aggregated::k_api_services);
+  if (!listed) return {};
+  std::vector<std::string> away;
+  std::size_t all = 0;
+  for (const auto& each : kube::list_at(*listed, "/items")) {
+    const auto name = kube::text_at(each, "/metadata/name");
+    if (!kube::value_at(each, "/spec/service").is_object()) continue;
+    if (name == api::aggregated::k_api_service) continue;
+    ++all;
+    for (const auto& condition : kube::list_at(each, "/status/conditions")) {
+      if (kube::text_at(condition, "/type") != "Available" ||
+          kube::text_at(condition, "/status") == "True")
+        continue;
+      away.push_back(fmt::format("{} ({})", name, kube::text_at(condition, "/reason")));
+    }
+  }
+  if (away.empty()) {
+    return tenants::Finding{Level::ok, "api services",
+                            fmt::format("all {} that other API servers serve upstream answer", all),
+                            ""};
+  }
+  const auto count = away.size();
+  away.resize(std::min(count, k_named));
+  return tenants::Finding{
+      Level::warning, "api services",
+      fmt::format("{} of {} do not answer, so that the upstream deletes no namespace, and a tenant "
+                  "that is deleted stays: {}{}",
+                  count, all, fmt::join(away, ", "), count > k_named ? " and others" : ""),
+      "as an administrator of the upstream see to what serves them, or delete the APIService"};
+}
+
 std::vector<tenants::Finding> machine_findings(const MachineParts& parts) {
   Findings out;
   look_at_upstream(parts.upstream, out);
+  if (auto fairness = fairness_finding(parts.upstream, parts.acting))
+    out.push_back(*std::move(fairness));
+  if (auto services = services_finding(parts.upstream)) out.push_back(*std::move(services));
   look_at_space(parts.directory, out);
   look_at_files(parts.files_wanted, out);
   look_at_store(parts.store, out);

@@ -68,7 +68,8 @@ void flow(MetricText& out, const gateway::FlowControl& flow_control) {
   out.sample(static_cast<double>(load.refused));
 }
 
-void upstream(MetricText& out, upstream::Upstream& upstream) {
+void upstream(MetricText& out, upstream::Upstream& upstream,
+              const upstream::Credential& credential) {
   const auto connections = upstream.connections();
   out.family("zood_upstream_connections", Type::gauge, "Connections to the upstream");
   out.sample(static_cast<double>(connections.busy), {{"state", "busy"}});
@@ -82,7 +83,7 @@ void upstream(MetricText& out, upstream::Upstream& upstream) {
   out.sample(static_cast<double>(watches.alone), {{"shared", "false"}});
   out.family("zood_watch_subscribers", Type::gauge, "Watches of clients on the shared ones");
   out.sample(static_cast<double>(watches.subscribers));
-  upstream.tally().write(out);
+  upstream.tally().write(out, credential.tally());
 }
 
 void controllers(MetricText& out, const std::vector<reconcile::Counts>& all) {
@@ -138,7 +139,7 @@ void measure(MetricText& out, const Measured& what) {
   out.family("zood_loop_lag_seconds", Type::gauge,
              "Longest time in the last 10 seconds that a task waited for its event loop");
   out.sample(std::chrono::duration<double>(what.loop_lag).count());
-  upstream(out, what.upstream);
+  upstream(out, what.upstream, what.credential);
   out.family("zood_policy_loads_total", Type::counter,
              "Times that the roles and bindings of a tenant were read");
   out.sample(static_cast<double>(what.policies.loads()));

@@ -423,7 +423,7 @@ Result<void> Zood::Impl::open_admin_doors() {
         const auto room = credential->api()->get("/api/v1/namespaces/kube-system");
         return room ? room->value("/metadata/uid"_json_pointer, std::string()) : std::string();
       },
-      kube::unix_now});
+      kube::unix_now, std::chrono::system_clock::to_time_t(pki->ca().not_before())});
   ZOO_TRY(auto here, config::store_place(values));
   migration =
       std::make_unique<StoreMigration>(*store, *session, std::move(here), values.path("dir"));
@@ -441,8 +441,8 @@ Result<void> Zood::Impl::open_admin_doors() {
     add(inside->findings());
     add(backups->findings());
     add(migration->findings());
-    add(machine_findings({values.path("dir"), *store, *credential->api(), files_wanted(values),
-                          advertise, pki->server_ca_pem()}));
+    add(machine_findings({values.path("dir"), *store, *credential->api(), *credential->acting_api(),
+                          files_wanted(values), advertise, pki->server_ca_pem()}));
     add(clusters->findings());
     return out;
   });

@@ -32,8 +32,8 @@ constexpr std::size_t k_threads = 2;
 constexpr std::size_t k_most_waiting = 64;
 constexpr std::size_t k_most_waiting_of_one = 8; ///< account
 constexpr std::size_t k_most_inline = 512u << 10, k_most_chart = 10u << 20;
-constexpr std::size_t k_most_charts = 64; ///< fetched ones that are kept
-constexpr std::size_t k_beside = 1'024;   ///< of what was rendered: the rest that is kept with it
+constexpr std::size_t k_beside = 1'024; ///< of what was rendered: the rest that is kept with it
+constexpr std::size_t k_block = 4'096;
 constexpr std::chrono::seconds k_fetch{20};
 /// How long what was rendered, or why it was not, is believed.
 constexpr std::chrono::minutes k_kept{60};
@@ -151,6 +151,27 @@ std::string why_no_room(const std::vector<std::string>& waiting, const std::stri
   return fmt::format("{} charts wait to be rendered", waiting.size());
 }
 
+void drop_packed(const fs::path& directory, std::size_t more, std::size_t most) {
+  const auto whole = [](std::size_t bytes) { return (bytes + k_block - 1) / k_block * k_block; };
+  std::map<std::pair<fs::file_time_type, fs::path>, std::size_t> by_age;
+  std::size_t bytes = whole(more);
+  std::error_code error;
+  for (fs::directory_iterator each(directory, error), end; !error && each != end;
+       each.increment(error)) {
+    if (each->path().extension() != ".tgz") continue;
+    std::error_code gone;
+    const auto written = each->last_write_time(gone);
+    const auto size = gone ? 0 : each->file_size(gone);
+    if (gone) continue;
+    by_age.emplace(std::pair(written, each->path()), whole(size));
+    bytes += whole(size);
+  }
+  for (auto oldest = by_age.begin(); bytes > most && oldest != by_age.end(); ++oldest) {
+    fs::remove(oldest->first.second, error);
+    bytes -= oldest->second;
+  }
+}
+
 Charts::Charts(ChartSettings settings) : settings_(std::move(settings)) {
   std::error_code ignored;
   fs::create_directories(settings_.directory, ignored);
@@ -257,6 +278,10 @@ Result<std::string> Charts::render(upstream::ControlApi& api, const ChartWish& w
               chart.inline_data.empty() ? "fetched and " : "");
 }
 
+std::size_t Charts::Job::bytes() const {
+  return (result ? result->size() : result.error().message().size()) + k_beside;
+}
+
 void Charts::drop_old() {
   const auto now = Clock::now();
   std::size_t bytes = 0;
@@ -267,17 +292,17 @@ void Charts::drop_old() {
                           : job.told ? k_failed
                                      : k_untold;
     const bool old = job.done && age > believed;
-    if (!old && job.done && job.result) bytes += job.result->size() + k_beside;
+    if (!old && job.done) bytes += job.bytes();
     each = old ? jobs_.erase(each) : std::next(each);
   }
   while (bytes > settings_.kept) {
     auto oldest = jobs_.end();
     for (auto each = jobs_.begin(); each != jobs_.end(); ++each)
-      if (each->second->done && each->second->result &&
+      if (each->second->done &&
           (oldest == jobs_.end() || each->second->ended < oldest->second->ended))
         oldest = each;
     if (oldest == jobs_.end()) return;
-    bytes -= oldest->second->result->size() + k_beside;
+    bytes -= oldest->second->bytes();
     jobs_.erase(oldest);
   }
 }
@@ -317,6 +342,7 @@ void Charts::run(const std::stop_token& stop) {
     job->wish.chart = {}; // up to 700 KB of it; the digest is what it is known by
     job->wish.values.clear();
     running_.erase(running_.find(job->wish.whose));
+    drop_old();
     changed_.notify_all();
   }
 }
@@ -362,31 +388,20 @@ Result<fs::path> Charts::chart_of(const Job& job, const fs::path& at) const {
   if (fixed && fs::copy_file(kept, own, error)) return own;
   ZOO_TRY(const auto fetched, fetch(job, at));
   if (!fixed) return fetched;
-  drop_oldest_chart();
-  const auto whole = at / "kept.tgz";
-  if (fs::copy_file(fetched, whole, error)) fs::rename(whole, kept, error);
-  if (error) fs::remove(whole, error);
+  keep_packed(fetched, at, kept);
   return fetched;
 }
 
-/// Makes room for one more chart that is kept.
-void Charts::drop_oldest_chart() const {
-  std::size_t count = 0;
-  fs::path oldest;
-  fs::file_time_type when;
+/// What cannot be kept is fetched again.
+void Charts::keep_packed(const fs::path& fetched, const fs::path& at, const fs::path& kept) const {
   std::error_code error;
-  for (fs::directory_iterator each(settings_.directory, error), end; !error && each != end;
-       each.increment(error)) {
-    if (each->path().extension() != ".tgz") continue;
-    std::error_code gone;
-    const auto written = each->last_write_time(gone);
-    if (gone) continue;
-    if (count++ == 0 || written < when) {
-      when = written;
-      oldest = each->path();
-    }
-  }
-  if (count >= k_most_charts) fs::remove(oldest, error);
+  const auto bytes = fs::file_size(fetched, error);
+  if (error) return;
+  const auto whole = at / "kept.tgz";
+  const std::lock_guard lock(packed_mutex_);
+  drop_packed(settings_.directory, bytes, settings_.packed);
+  if (fs::copy_file(fetched, whole, error)) fs::rename(whole, kept, error);
+  if (error) fs::remove(whole, error);
 }
 
 Result<fs::path> Charts::fetch(const Job& job, const fs::path& at) const {

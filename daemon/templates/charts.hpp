@@ -28,6 +28,7 @@ struct ChartSettings {
   std::filesystem::path authorities;     ///< templates.repository_ca; empty: the system's
   std::filesystem::path directory;       ///< DIR/charts: packed charts that were fetched
   std::size_t kept = 64u << 20;          ///< bytes of rendered charts in memory
+  std::size_t packed = 256u << 20;       ///< bytes of packed charts in `directory`
 };
 
 /// Where the tag of "oci://host:5000/chart:1.2" begins; npos: it has none. A colon of the host
@@ -41,6 +42,10 @@ bool is_listed(const Chart& chart, const std::vector<std::string>& repositories)
 /// Why one more wish finds no room in the queue, in which these have one each: one account alone
 /// does not fill it. "": it finds some.
 std::string why_no_room(const std::vector<std::string>& waiting, const std::string& whose);
+
+/// Removes the packed charts of a directory that were written first, until the others and `more`
+/// bytes are no more than `most`. Each of them counts in whole blocks of a file system.
+void drop_packed(const std::filesystem::path& directory, std::size_t more, std::size_t most);
 
 /// Renders Helm charts by the real helm, in a sandbox without network. Charts of repositories are
 /// fetched before, in another run with network and without what they are rendered for. Two threads,
@@ -72,6 +77,7 @@ private:
     bool told = false; ///< somebody has had the result
     Result<std::string> result = std::string();
     std::chrono::steady_clock::time_point ended;
+    std::size_t bytes() const; ///< that it keeps when it is done
   };
   using JobPtr = std::shared_ptr<Job>;
 
@@ -79,13 +85,15 @@ private:
   JobPtr next(); ///< under the lock; null: nothing may be begun
   Result<std::string> work(const Job& job) const;
   Result<std::filesystem::path> chart_of(const Job& job, const std::filesystem::path& at) const;
-  void drop_oldest_chart() const;
+  void keep_packed(const std::filesystem::path& fetched, const std::filesystem::path& at,
+                   const std::filesystem::path& kept) const;
   Result<std::filesystem::path> fetch(const Job& job, const std::filesystem::path& at) const;
   Result<Credentials> credentials_of(upstream::ControlApi& api, const Chart& chart) const;
   Result<void> admit(const Chart& chart) const;
   void drop_old(); ///< under the lock
 
   const ChartSettings settings_;
+  mutable std::mutex packed_mutex_; ///< who makes room on disk and fills it
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, JobPtr, std::less<>> jobs_; ///< by digest of the wish

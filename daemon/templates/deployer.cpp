@@ -27,6 +27,9 @@ constexpr std::string_view k_rbac = "rbac.authorization.k8s.io";
 /// Of fields, with the mark of the instance.
 const std::string k_manager = "zoo-template-";
 constexpr const char* k_apply_type = "application/apply-patch+yaml"; // JSON is YAML, too
+/// Of an object that is looked at for its labels alone; all of it, where somebody else serves it.
+constexpr std::string_view k_metadata =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 constexpr std::size_t k_longest_message = 2'048;
 /// A chart that takes longer is told of in the status.
 constexpr std::chrono::milliseconds k_at_once{200};
@@ -316,14 +319,17 @@ Result<void> Deployer::bind(Attempt& attempt, const std::string& role) {
 
 /// May the instance apply an object of this name? One that is kept may in any case. Any other would
 /// take what somebody else has made, and delete it when it goes itself.
-Result<void> Deployer::admit_name(const Attempt& attempt, const std::string& path,
+Result<void> Deployer::admit_name(const Attempt& attempt, const KindPath& kind,
                                   const ObjectRef& ref, upstream::ControlApi& as_template) {
   if (attempt.instance.kept) return {};
-  auto live = as_template.get(path);
+  ZOO_TRY_VOID(attempt.in_time());
+  const auto path = kind.object(attempt.instance.name_space, ref.name);
+  auto live = as_template.get(path, k_metadata);
   // A role that may not read it, or not yet: zood looks itself, and tells no more than this.
-  if (!live && lacks_the_right(live.error(), attempt.at.tenant)) live = attempt.api.get(path);
+  if (!live && lacks_the_right(live.error(), attempt.at.tenant))
+    live = attempt.api.get(path, k_metadata);
   if (!live && live.error().code() == Code::not_found) return {};
-  if (!live) return fail(live.error());
+  if (!live) return fail(live.error().code(), "{}: {}", ref.title(), live.error().message());
   const auto mark = metadata_of(*live, "labels", k_instance_label);
   if (mark == mark_of(attempt.instance.name)) return {};
   return fail(Code::invalid, "{} is {}: delete it, or give the template's another name",
@@ -356,8 +362,6 @@ Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const j
   const auto path = kind.object(instance.name_space, ref.name);
   kube::Query query = {{"fieldManager", k_manager + mark_of(instance.name)}};
   const auto heard_by = Clock::now() + k_binding_heard;
-  ZOO_TRY_VOID(attempt.in_time());
-  ZOO_TRY_VOID(admit_name(attempt, path, ref, as_template));
   for (;;) {
     auto done = apply_once(attempt, path, object, query, as_template);
     if (done) return done;
@@ -366,6 +370,8 @@ Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const j
       const auto& said = error.message();
       if (!instance.kept && said.find(fmt::format(" with \"{}", k_manager)) != said.npos)
         return fail(Code::invalid, "{} is made by another instance already: {}", ref.title(), said);
+      // Whose field it is may have come since the names were looked at.
+      ZOO_TRY_VOID(admit_name(attempt, kind, ref, as_template));
       query.emplace_back("force", "true");
       continue;
     }
@@ -377,9 +383,20 @@ Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const j
 
 Result<void> Deployer::apply(Attempt& attempt, const Plan& plan,
                              upstream::ControlApi& as_template) {
+  const auto& instance = attempt.instance;
+  const bool only_repairs = instance.stands() && instance.applied_version == plan.template_version;
+  std::vector<std::size_t> due;
+  for (std::size_t i = 0; i < plan.objects.size(); ++i) {
+    // Others may do with it as they like.
+    if (only_repairs && metadata_of(plan.objects[i], "annotations", k_drift) == "ignore") continue;
+    due.push_back(i);
+  }
+  // All names first: one that is taken fails the instance before any of its objects is touched.
+  for (const auto i : due)
+    ZOO_TRY_VOID(admit_name(attempt, plan.kinds[i], ref_of(plan.objects[i]), as_template));
   // What is going to be made is written down first: a zood that ends in between leaves nothing that
   // the next one does not know of.
-  std::set<ObjectRef> known(attempt.instance.objects.begin(), attempt.instance.objects.end());
+  std::set<ObjectRef> known(instance.objects.begin(), instance.objects.end());
   const auto before = known.size();
   for (const auto& object : plan.objects)
     known.insert(ref_of(object));
@@ -390,13 +407,7 @@ Result<void> Deployer::apply(Attempt& attempt, const Plan& plan,
     report.objects.assign(known.begin(), known.end());
     ZOO_TRY_VOID(write(attempt, std::move(report)));
   }
-  const auto& instance = attempt.instance;
-  const bool only_repairs = instance.deployed && instance.observed == instance.generation &&
-                            instance.was_kept == instance.kept &&
-                            instance.applied_version == plan.template_version;
-  for (std::size_t i = 0; i < plan.objects.size(); ++i) {
-    // Others may do with it as they like.
-    if (only_repairs && metadata_of(plan.objects[i], "annotations", k_drift) == "ignore") continue;
+  for (const auto i : due) {
     ZOO_TRY(auto live, apply_one(attempt, plan.kinds[i], plan.objects[i], as_template));
     attempt.applied.push_back({plan.kinds[i], ref_of(plan.objects[i]), digest_of(std::move(live))});
   }

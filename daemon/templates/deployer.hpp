@@ -96,7 +96,7 @@ private:
                                                      std::vector<nlohmann::json> objects);
   Result<void> bind(Attempt& attempt, const std::string& role);
   Result<void> apply(Attempt& attempt, const Plan& plan, upstream::ControlApi& as_template);
-  Result<void> admit_name(const Attempt& attempt, const std::string& path, const ObjectRef& ref,
+  Result<void> admit_name(const Attempt& attempt, const KindPath& kind, const ObjectRef& ref,
                           upstream::ControlApi& as_template);
   Result<nlohmann::json> apply_once(Attempt& attempt, const std::string& path,
                                     const nlohmann::json& object, const kube::Query& query,

@@ -40,6 +40,8 @@ struct Instance {
 
   /// Is it to follow its Template, and are its objects to be put back when somebody changes them?
   bool follows() const { return sync || kept; }
+  /// Is it deployed as it says now? What stands and does not follow is left alone.
+  bool stands() const { return deployed && observed == generation && was_kept == kept; }
   /// The group that the RoleBinding of this instance names.
   std::string group() const { return "zoo:templates:" + uid; }
   std::string key() const { return name_space + '/' + name; }

@@ -87,7 +87,8 @@ void Keeper::heard_template(const std::string& name, const std::string& version)
   if (!table_.put_template(name, version)) return;
   milliseconds delay = settings_.settle;
   for (const auto& each : table_.of_template(name)) {
-    if (!each.follows && each.deployed) continue;
+    // One that is not yet as it says takes the new template: it waits no longer for the old one.
+    if (!each.follows && each.stands) continue;
     add(fmt::format("{}/{}", each.name_space, each.name), delay);
     delay += k_pace;
   }
@@ -168,7 +169,10 @@ Result<Keeper::Next> Keeper::look(upstream::ControlApi& api, const std::string& 
   }
   if (!live) return fail(live.error());
   const auto instance = read_instance(*live);
-  if (!instance || instance->deleting) return Next{};
+  if (!instance || instance->deleting) {
+    forget_failures(key);
+    return Next{};
+  }
   ZOO_TRY(const auto place, place_of_(name_space));
   if (!place && attempts < k_unknown_looks) return Next{k_unknown};
   if (!place || place->state == Place::State::closed) {
@@ -179,9 +183,7 @@ Result<Keeper::Next> Keeper::look(upstream::ControlApi& api, const std::string& 
     return Next{};
   }
   if (place->state != Place::State::open) return Next{};
-  const bool due = !instance->deployed || instance->observed != instance->generation ||
-                   instance->was_kept != instance->kept || instance->follows();
-  if (!due) return Next{};
+  if (instance->stands() && !instance->follows()) return Next{};
   ZOO_TRY(const auto outcome,
           deploy_now(api, *live, place->at, std::chrono::steady_clock::now() + settings_.attempt,
                      milliseconds(0)));

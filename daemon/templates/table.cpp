@@ -10,14 +10,15 @@ namespace zoo::templates {
 bool Table::put_instance(const nlohmann::json& object) {
   const auto read = read_instance(object);
   if (!read) return false;
-  KnownInstance now{read->name_space, read->name,      read->template_name,
-                    read->generation, read->follows(), read->kept,
-                    read->deployed,   read->failed,    read->reason};
+  KnownInstance now{read->name_space, read->name,      read->uid,   read->template_name,
+                    read->generation, read->follows(), read->kept,  read->deployed,
+                    read->failed,     read->stands(),  read->reason};
   const auto key = read->key();
   const std::lock_guard lock(mutex_);
   const auto old = instances_.find(key);
-  const bool other = old == instances_.end() || old->second.generation != now.generation ||
-                     old->second.kept != now.kept;
+  // Another UID: it was deleted and made again while nobody listened.
+  const bool other = old == instances_.end() || old->second.uid != now.uid ||
+                     old->second.generation != now.generation || old->second.kept != now.kept;
   of_template_[now.template_name].insert(key);
   if (old != instances_.end() && old->second.template_name != now.template_name)
     of_template_[old->second.template_name].erase(key);

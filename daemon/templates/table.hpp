@@ -17,11 +17,12 @@ namespace zoo::templates {
 
 /// What is known of one instance without asking for it.
 struct KnownInstance {
-  std::string name_space, name, template_name;
+  std::string name_space, name, uid, template_name;
   std::int64_t generation = 0;
   bool follows = false, kept = false;
   bool deployed = false, failed = false;
-  std::string reason; ///< why it failed
+  bool stands = false; ///< Instance::stands()
+  std::string reason;  ///< why it failed
 };
 
 /// Which instances and templates there are. Filled by watches; any thread.

@@ -6,12 +6,15 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/upstream/control_tally.hpp"
 
 #include <nlohmann/json.hpp>
 #include <pthread.h>
 #include <sysexits.h>
 
 #include <ctime>
+#include <string_view>
+#include <utility>
 
 namespace zoo::upstream {
 namespace {
@@ -74,11 +77,39 @@ Result<void> wait_until_allowed(ControlApi& api) {
   }
 }
 
+/// A KubeApi whose requests are counted.
+class CountedApi final : public ActingApi {
+public:
+  CountedApi(kube::ClusterAccess access, KubeApi::Authorization authorization,
+             kube::KubeClientOptions options, ControlTally& tally)
+      : api_(std::move(access), std::move(authorization), std::move(options)), tally_(tally) {}
+  Result<http_client::Response> request(std::string_view method, std::string_view path,
+                                        std::string_view content_type, std::string body,
+                                        std::string_view accept) override {
+    const auto begun = std::chrono::steady_clock::now();
+    auto answer = api_.request(method, path, content_type, std::move(body), accept);
+    if (!answer) {
+      tally_.failed(answer.error().code());
+      return answer;
+    }
+    tally_.answered(answer->status, std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::steady_clock::now() - begun));
+    return answer;
+  }
+  void act_as(const std::string& user, const std::vector<std::string>& groups) override {
+    api_.act_as(user, groups);
+  }
+
+private:
+  KubeApi api_;
+  ControlTally& tally_;
+};
+
 } // namespace
 
 Credential::Credential(const kube::ClusterAccess& access, CredentialOptions options)
-    : options_(std::move(options)), given_(access.clone()), server_(access.server),
-      file_(options_.directory / "upstream.token") {
+    : options_(std::move(options)), tally_(std::make_unique<ControlTally>()),
+      given_(access.clone()), server_(access.server), file_(options_.directory / "upstream.token") {
   bare_ = access.clone();
   bare_.credentials.client_cert_pem.clear();
   bare_.credentials.client_key_pem = Secret();
@@ -229,8 +260,8 @@ std::unique_ptr<ActingApi> Credential::acting_api() const {
   kube::KubeClientOptions options;
   options.repeatable = true;
   options.stop = stop_.get_token();
-  return std::make_unique<KubeApi>(
-      bare_.clone(), [this] { return authorization(); }, std::move(options));
+  return std::make_unique<CountedApi>(
+      bare_.clone(), [this] { return authorization(); }, std::move(options), *tally_);
 }
 
 std::unique_ptr<ControlApi> Credential::api(bool repeatable) const {
@@ -239,8 +270,8 @@ std::unique_ptr<ControlApi> Credential::api(bool repeatable) const {
   // already is no failure, and a handshake costs upstream more than the write.
   options.repeatable = repeatable;
   options.stop = stop_.get_token();
-  return std::make_unique<KubeApi>(
-      bare_.clone(), [this] { return authorization(); }, std::move(options));
+  return std::make_unique<CountedApi>(
+      bare_.clone(), [this] { return authorization(); }, std::move(options), *tally_);
 }
 
 Clock::time_point Credential::expires() const {

@@ -19,6 +19,8 @@
 
 namespace zoo::upstream {
 
+class ControlTally;
+
 struct CredentialOptions {
   std::filesystem::path directory;               ///< of zood: holds upstream.token (0600)
   std::chrono::seconds lifetime{30 * 24 * 3600}; ///< asked for; the upstream may give less
@@ -61,6 +63,7 @@ public:
   /// Why the last renewal failed, or its token could not be kept; "" if neither.
   std::string trouble() const;
   const std::string& server() const { return server_; }
+  const ControlTally& tally() const { return *tally_; } ///< of what was asked by its clients
 
   Result<void> renew(); ///< now
 
@@ -79,6 +82,7 @@ private:
   std::chrono::system_clock::time_point renewal_due() const;
 
   CredentialOptions options_;
+  const std::unique_ptr<ControlTally> tally_;
   kube::ClusterAccess given_; ///< as --upstream names it
   kube::ClusterAccess bare_;  ///< the server and its CA only
   std::string server_;

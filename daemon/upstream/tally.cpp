@@ -37,19 +37,23 @@ void Tally::reviewed(const Result<void>& said) {
   reviews_[place].fetch_add(1, std::memory_order_relaxed);
 }
 
-void Tally::write(MetricText& out) const {
+void Tally::write(MetricText& out, const ControlTally& control) const {
   using Type = MetricText::Type;
   out.family("zood_upstream_request_duration_seconds", Type::histogram,
              "From a request to the upstream to the head of its answer");
   for (std::size_t i = 0; i < k_asks.size(); ++i)
     took_[i].write(out, {{"class", k_asks[i]}});
+  control.took_.write(out, {{"class", "control"}});
   out.family("zood_upstream_errors_total", Type::counter,
              "Requests to the upstream without an answer, or with one that says that it is unwell");
-  out.sample(tally_value(unavailable_), {{"reason", "unavailable"}});
-  out.sample(tally_value(timeout_), {{"reason", "timeout"}});
+  const auto both = [&out](std::string_view reason, const Count& one, const Count& other) {
+    out.sample(tally_value(one) + tally_value(other), {{"reason", reason}});
+  };
+  both("unavailable", unavailable_, control.unavailable_);
+  both("timeout", timeout_, control.timeout_);
   out.sample(tally_value(refused_), {{"reason", "share"}});
-  out.sample(tally_value(throttled_), {{"reason", "throttled"}});
-  out.sample(tally_value(server_error_), {{"reason", "server_error"}});
+  both("throttled", throttled_, control.throttled_);
+  both("server_error", server_error_, control.server_error_);
   out.family("zood_watch_events_total", Type::counter, "Events of the shared watches upstream");
   out.sample(tally_value(events_));
   out.family("zood_bridges_total", Type::counter,

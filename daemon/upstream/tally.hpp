@@ -3,6 +3,7 @@
 
 #include "common/base/histogram.hpp"
 #include "common/base/result.hpp"
+#include "daemon/upstream/control_tally.hpp"
 
 #include <array>
 #include <atomic>
@@ -27,7 +28,8 @@ public:
   void gap(bool bridged) { gaps_[bridged ? 1 : 0].fetch_add(1, std::memory_order_relaxed); }
   /// A TokenReview is over: upstream knows the token's user, knows none, or has not said.
   void reviewed(const Result<void>& said);
-  void write(MetricText& out) const;
+  /// `control`: what zood has asked for itself; told in the same families.
+  void write(MetricText& out, const ControlTally& control) const;
 
 private:
   using Count = std::atomic<std::uint64_t>;

@@ -51,6 +51,8 @@ eventually "is counted as it came" 30 translated
 check "and what went out" test "$(value 'zood_translated_bytes_total{direction="outward",encoding="json"}')" -gt 0
 expect_no_match "what doctor found is not known before it was asked" '^zood_findings' "$(metrics)"
 ctl doctor >"$TMPDIR/doctor.txt" 2>&1
+expect_match "the upstream gives tenants and zood their shares" '^ok +fairness: ' "$(<"$TMPDIR/doctor.txt")"
+expect_match "it says whether other API servers keep namespaces from going" '^(ok|warning) +api services: ' "$(<"$TMPDIR/doctor.txt")"
 expect "and then it is" "$(grep -c '^ok ' "$TMPDIR/doctor.txt")" "$(value 'zood_findings{level="ok"}')"
 expect "nothing is in flight at rest" "0 0 0" "$(value zood_requests_inflight) $(value zood_requests_queued) $(value zood_buffered_bytes)"
 written=$(value zood_audit_lines_total)
@@ -68,6 +70,7 @@ said=$(promtool check metrics <"$TMPDIR/scrape" 2>&1)
 expect "promtool has no complaint of a zood that was used" "0 " "$? $said"
 expect_match "how clients' connections began" '^zood_tls_handshakes_total\{kind="full"\} [1-9]' "$(<"$TMPDIR/scrape")"
 expect_match "how late its loops are" '^zood_loop_lag_seconds [0-9]' "$(<"$TMPDIR/scrape")"
+expect_match "what zood asks of upstream for itself" '^zood_upstream_request_duration_seconds_count\{class="control"\} [1-9]' "$(<"$TMPDIR/scrape")"
 expect_match "and where a request's time goes" '^zood_stage_seconds_count\{stage="upstream_first_byte"\} [1-9]' "$(<"$TMPDIR/scrape")"
 unpack "$a"
 trace=0af7651916cd43dd8448eb211c80319c

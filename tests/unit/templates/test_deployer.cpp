@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 using namespace zoo;
 using namespace zoo::templates;
@@ -235,6 +237,38 @@ TEST_CASE("an instance that is not kept takes nothing that somebody else has mad
   World kept(all(map("a")), {{"zoo.kubezoo.io/managed", "true"}});
   kept.upstream.put(map_at("a"), map("a"));
   CHECK(kept.deploy().deployed);
+}
+
+TEST_CASE("all names are looked at before any object is touched") {
+  World world(all(map("a"), map("b"), map("c")));
+  world.upstream.put(map_at("c"), map("c"));
+  const auto done = world.deploy();
+  CHECK(done.message.starts_with("ConfigMap \"c\" is there already"));
+  CHECK(world.status()["objects"].empty());
+  for (const auto& request : world.upstream.requests)
+    CHECK_MESSAGE(!request.starts_with("PATCH /api/v1/namespaces/web/configmaps/"), request);
+  // What others may do with as they like is not in the way of a repair.
+  World ignored(all(map("a", {{"zoo.kubezoo.io/drift", "ignore"}}), map("b")));
+  ignored.deploy();
+  ignored.upstream.put(map_at("a"), map("a"));
+  CHECK(ignored.deploy().deployed);
+}
+
+TEST_CASE("who takes a name after it was looked at keeps his fields") {
+  for (const bool kept : {false, true}) {
+    CAPTURE(kept);
+    World world(all(map("a")), kept ? json{{"zoo.kubezoo.io/managed", "true"}} : json::object());
+    bool came = false;
+    world.upstream.fault = [&](const std::string& method, const std::string& path,
+                               const std::string&) -> std::optional<std::pair<int, std::string>> {
+      if (method != "PATCH" || path != map_at("a") || std::exchange(came, true)) return {};
+      world.upstream.put(map_at("a"), map("a"));
+      return std::pair(409, "Apply failed with 1 conflict: conflict with \"kubectl\": .data");
+    };
+    const auto done = world.deploy();
+    CHECK(done.deployed == kept);
+    if (!kept) CHECK(done.message.starts_with("ConfigMap \"a\" is there already"));
+  }
 }
 
 TEST_CASE("what the template's role may not read is left alone, too") {

@@ -4,6 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
 using namespace zoo;
 using namespace zoo::templates;
 using namespace zoo::templates::test;
@@ -21,14 +26,17 @@ struct ChartWorld {
   upstream::Connections connections{[this] { return upstream.connect(); }};
   std::optional<Keeper> keeper;
 
-  explicit ChartWorld(Render render) {
+  /// `more`: other members of the instance.
+  explicit ChartWorld(Render render, const json& more = json::object()) {
     upstream.put("/apis/config.kiosk.sh/v1alpha1/templates/t",
                  {{"metadata", {{"name", "t"}}},
                   {"resources", {{"helm", {{"chart", {{"inline", "AAAA"}}}}}}}});
     const std::string path = "/apis/config.kiosk.sh/v1alpha1/namespaces/web/templateinstances/i";
-    upstream.put(path, {{"metadata",
-                         {{"name", "i"}, {"namespace", "web"}, {"uid", "u1"}, {"generation", 1}}},
-                        {"spec", {{"template", "t"}}}});
+    json instance = {
+        {"metadata", {{"name", "i"}, {"namespace", "web"}, {"uid", "u1"}, {"generation", 1}}},
+        {"spec", {{"template", "t"}}}};
+    instance.update(more);
+    upstream.put(path, std::move(instance));
     KeeperSettings settings;
     settings.now = [this] { return now; };
     DeployerParts parts{[this] { return upstream.connect(); }, [] { return 1'800'000'000; },
@@ -90,4 +98,47 @@ TEST_CASE("no look waits for a chart, and one that takes long is looked for ever
   CHECK(patience.size() >= before + 3);
   for (const auto wait : patience)
     CHECK(wait == milliseconds(0));
+}
+
+TEST_CASE(
+    "a corrected template is taken at once by an instance that stands in an older generation") {
+  std::size_t looks = 0;
+  const auto render = [&](milliseconds) -> Result<std::string> {
+    ++looks;
+    return fail(Code::timeout, "chart t is being rendered");
+  };
+  const json stands = {
+      {"metadata", {{"name", "i"}, {"namespace", "web"}, {"uid", "u1"}, {"generation", 2}}},
+      {"status", {{"status", "Deployed"}, {"observedGeneration", 1}}}};
+  ChartWorld world(render, stands);
+  world.pass(60);
+  REQUIRE(looks >= 6);
+  const auto before = looks;
+  world.keeper->heard_template("t", "2");
+  world.pass(1);
+  CHECK(looks >= before + 3);
+}
+
+TEST_CASE("a template that changes leaves alone what stands and does not follow") {
+  std::size_t looks = 0;
+  const auto render = [&](milliseconds) -> Result<std::string> {
+    ++looks;
+    return fail(Code::timeout, "chart t is being rendered");
+  };
+  ChartWorld world(render, {{"status", {{"status", "Deployed"}, {"observedGeneration", 1}}}});
+  world.keeper->heard_template("t", "2");
+  world.pass(2);
+  CHECK(looks == 0);
+}
+
+TEST_CASE("an instance that was deleted and made again unheard is new") {
+  Table table;
+  json object = {
+      {"metadata", {{"name", "i"}, {"namespace", "web"}, {"uid", "u1"}, {"generation", 1}}},
+      {"spec", {{"template", "t"}}}};
+  CHECK(table.put_instance(object));
+  CHECK_FALSE(table.put_instance(object));
+  object["metadata"]["uid"] = "u2";
+  CHECK(table.put_instance(object));
+  CHECK_FALSE(table.put_instance(object));
 }
