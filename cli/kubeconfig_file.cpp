@@ -173,8 +173,8 @@ bool has_extension(const ordered_json& entry, const Part& part, std::string_view
   return body != entry.end() && body->is_object() && find_extension(*body, name) != nullptr;
 }
 
-/// Did connect_in_file() put this entry there? A cluster and a user of a version before have no mark
-/// of their own, but are named by a context that has one.
+/// Did connect_in_file() put this entry there? A cluster and a user of a version before have no
+/// mark of their own, but are named by a context that has one.
 bool is_connected(const ordered_json& config, const Part& part, const ordered_json& entry) {
   if (has_extension(entry, k_contexts, k_previous_context)) return true;
   if (has_extension(entry, part, k_connected)) return true;

@@ -125,8 +125,8 @@ struct ClusterLogs final : Command {
     context.out << std::flush;
   }
 
-  /// Until nobody reads it, or zood has no such log any more. A zood that is away is waited for: the
-  /// log stays where it is, and so does the position in it.
+  /// Until nobody reads it, or zood has no such log any more. A zood that is away is waited for:
+  /// the log stays where it is, and so does the position in it.
   Result<int> follow(Context& context, VirtualClusters& clusters) const {
     ZOO_TRY(auto part, clusters.log_part(name, component, lines, std::nullopt));
     bool away = false;

@@ -62,8 +62,7 @@ TEST_CASE("a log that is followed goes on where it was when zood is back") {
 
 TEST_CASE("a log that zood refuses is not waited for") {
   Zooctl zooctl;
-  zooctl.server.on(k_log,
-                   {{200, part("one\\n", 4)}, {403, status(403, "Forbidden", "not you")}});
+  zooctl.server.on(k_log, {{200, part("one\\n", 4)}, {403, status(403, "Forbidden", "not you")}});
   zooctl.server.on(k_cluster, {{200, R"({"metadata":{"name":"t1"}})"}});
   const auto outcome = follow(zooctl);
   CHECK(outcome.out == "one\n");
