@@ -478,6 +478,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "d/" ? learn_dns()
                       : kind == "m/" ? mirror_.work(rest, work.attempts)
                       : kind == "x/" ? mirror_.patrol(rest)
+                      : kind == "y/" ? Result<Next>(mirror_.fill_room(rest))
                       : kind == "s/" ? labels_.work(rest, work.attempts)
                       : kind == "t/" ? tokens_.work(rest)
                       : kind == "h/" ? Result<Next>(judge_.work(rest))
