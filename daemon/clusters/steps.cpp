@@ -415,7 +415,9 @@ Result<Controller::Next> Controller::settle(Record record, const api::ClusterSpe
             // Its certificate says so, too, from the next look on, which this change brings about.
             if (!api_address.empty()) now.place.api_address = api_address;
             if (now.place.own_store.empty()) now.place.own_store = own_store;
-            if (now.place.upstream_store.empty()) now.place.upstream_store = upstream_store;
+            // That of an order is where the order was seen (order.cpp), and no other.
+            if (now.place.upstream_store.empty() && now.place.upstream.empty())
+              now.place.upstream_store = upstream_store;
             if (spec.unused.empty()) {
               set_condition(object, "UnknownFields", false, "None", "every field has a meaning");
             } else {

@@ -10,6 +10,7 @@
 #include "daemon/reconcile/runner.hpp"
 #include "daemon/store/led.hpp"
 #include "daemon/store/store.hpp"
+#include "daemon/tenants/cluster_tenants.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/inside.hpp"
@@ -105,6 +106,9 @@ struct ControllerParts {
   Furnish furnish{}, keep_furnished{};
   /// What the Tenant says of that; nothing: it has no such condition. Null: none has.
   std::function<std::optional<api::Condition>(const api::Tenant&)> furnished{};
+  /// Where what a Tenant that is to go has upstream is. Blocks. Null: here.
+  std::function<Result<RoomPlace>(upstream::ControlApi& api, const api::Tenant& tenant)>
+      room_place{};
 };
 
 /// Of a Tenant: whether its quotas, account and templates hold in its namespaces.
@@ -212,8 +216,11 @@ private:
   // signing.cpp
   Result<void> sign_requests(upstream::ControlApi& api, const api::Tenant& tenant);
 
+  Result<RoomPlace> place_of_room(upstream::ControlApi& api, const api::Tenant& tenant) const;
+
   // reclaim.cpp
   Result<Next> reclaim(upstream::ControlApi& api, const api::Tenant& tenant, unsigned attempts);
+  Result<Next> forget(const api::Tenant& tenant);
 
   void step(std::string_view name) const {
     if (settings_.on_step) settings_.on_step(name);

@@ -537,6 +537,16 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   const bool untold = tenant.had_webhooks && tenant.held_until.empty();
   const bool set_back = held_until > std::chrono::system_clock::now() + settings_.held; // the clock
   if (untold || set_back) ZOO_TRY_VOID(hold());
+  step("place");
+  ZOO_TRY(const auto place, place_of_room(api, tenant));
+  if (place.is == RoomPlace::Is::elsewhere) {
+    ZOO_TRY_VOID(tell("OtherStore", place.words));
+    return later();
+  }
+  if (place.is == RoomPlace::Is::given_up) {
+    log::warning("tenants", "tenant {}: what it has in another store stays there", tenant.id);
+    return forget(tenant);
+  }
   ZOO_TRY_VOID(pass.discover_kinds());
 
   // Webhooks and policies first: a closed one would hold up all that follows, and for ever.
@@ -606,16 +616,23 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
     return later();
   }
 
-  // (6) Nobody has been admitted for long: nothing of it is written any more.
-  step("virtual-objects");
-  ZOO_TRY_VOID(virtuals::sweep(led_, {tenant.id, tenant.uid}));
-  step("record");
+  // What is empty may be another store, since a moment ago.
+  ZOO_TRY(const auto still, place_of_room(api, tenant));
+  if (still.is != RoomPlace::Is::here) return later();
   for (const auto& space : proof.foreign()) {
     log::warning("tenants",
                  "tenant {} is deleted; namespace {} under its prefix stays, for it does not carry "
                  "label {}={}",
                  tenant.id, space, k_tenant_label, tenant.id);
   }
+  return forget(tenant);
+}
+
+/// (6) Nobody has been admitted for long: nothing of it is written any more.
+Result<Controller::Next> Controller::forget(const api::Tenant& tenant) {
+  step("virtual-objects");
+  ZOO_TRY_VOID(virtuals::sweep(led_, {tenant.id, tenant.uid}));
+  step("record");
   ZOO_TRY(const auto now, read_tenant(led_, tenant.id));
   if (now.uid != tenant.uid) return Next{milliseconds(0)};
   if (auto gone = led_.remove(k_tenant_kind, tenant.id, now.resource_version); !gone) {
