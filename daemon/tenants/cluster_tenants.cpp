@@ -48,10 +48,4 @@ Result<void> TenantServiceImpl::OfClusters::open_namespace(upstream::ControlApi&
   return service_.controller_.open_namespace(api, tenant, upstream_name);
 }
 
-Result<RoomPlace> Controller::place_of_room(upstream::ControlApi& api,
-                                            const api::Tenant& tenant) const {
-  if (!parts_.room_place) return RoomPlace{};
-  return parts_.room_place(api, tenant);
-}
-
 } // namespace zoo::tenants

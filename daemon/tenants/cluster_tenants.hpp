@@ -4,10 +4,14 @@
 #include "common/base/result.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
+namespace zoo::api {
+struct Tenant;
+}
 namespace zoo::upstream {
 class ControlApi;
 }
@@ -25,6 +29,8 @@ struct RoomPlace {
   Is is = Is::here;
   std::string words = {}; ///< of `elsewhere`: what is waited for, and what else to do
 };
+using PlaceOfRoom =
+    std::function<Result<RoomPlace>(upstream::ControlApi& api, const api::Tenant& tenant)>;
 
 /// Tenants of class `cluster`: each is what one virtual cluster has upstream, under the cluster's
 /// ID. They are made here and by nobody else, stand in no list, and have no credentials. Blocking

@@ -59,8 +59,7 @@ struct Settings {
   /// gives a request 34 seconds (k8s.io/apiserver/pkg/endpoints/handlers/rest.go,
   /// requestTimeoutUpperBound), and hears of webhooks a moment late.
   std::chrono::milliseconds held{45'000};
-  /// After a tenant's webhooks were stored anew, until they are looked at once more: writes of its
-  /// own that were under way have ended by then.
+  /// After webhooks were stored anew, until they are looked at again: writes under way have ended.
   std::chrono::milliseconds restated{5'000};
   unsigned workers = 8;
   /// For tests: told the name of each step before it is done.
@@ -106,9 +105,7 @@ struct ControllerParts {
   Furnish furnish{}, keep_furnished{};
   /// What the Tenant says of that; nothing: it has no such condition. Null: none has.
   std::function<std::optional<api::Condition>(const api::Tenant&)> furnished{};
-  /// Where what a Tenant that is to go has upstream is. Blocks. Null: here.
-  std::function<Result<RoomPlace>(upstream::ControlApi& api, const api::Tenant& tenant)>
-      room_place{};
+  PlaceOfRoom room_place{}; ///< of a Tenant that is to go. Blocks. Null: it is here
 };
 
 /// Of a Tenant: whether its quotas, account and templates hold in its namespaces.
@@ -216,11 +213,8 @@ private:
   // signing.cpp
   Result<void> sign_requests(upstream::ControlApi& api, const api::Tenant& tenant);
 
-  Result<RoomPlace> place_of_room(upstream::ControlApi& api, const api::Tenant& tenant) const;
-
   // reclaim.cpp
   Result<Next> reclaim(upstream::ControlApi& api, const api::Tenant& tenant, unsigned attempts);
-  Result<Next> forget(const api::Tenant& tenant);
 
   void step(std::string_view name) const {
     if (settings_.on_step) settings_.on_step(name);
@@ -246,8 +240,7 @@ struct StoredCredential {
 };
 Result<std::optional<StoredCredential>>
 load_credential(store::Store& store, const crypto::Sealer& sealer, std::string_view id);
-/// Its certificate, if it may still be handed out: the tenant's own, by this authority, not
-/// revoked.
+/// Its certificate, if it may be handed out: the tenant's own, by this authority, not revoked.
 std::optional<crypto::Certificate> good_certificate(const StoredCredential& credential,
                                                     const api::Tenant& tenant,
                                                     const crypto::Certificate& authority);

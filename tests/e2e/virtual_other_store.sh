@@ -73,6 +73,7 @@ version=$(upstream version -o json | jq -r '.serverVersion.gitVersion | ltrimstr
 failures() { grep -cE "$id: n/$1: " "$zood_dir.log"; }
 failed_before=$(failures kwok-1)
 check "the upstream goes away" "$ZOO_UPSTREAM" stop --dir "$up"
+eventually "which the cluster says" 60 condition_is t1 Synced "False NotReached"
 in_vain() { (($(failures kwok-1) > failed_before)); }
 eventually "its nodes are looked for in vain" 150 in_vain
 expect "nothing of the cluster's goes for that" "$before" "$(state)"
