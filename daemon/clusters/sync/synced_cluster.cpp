@@ -241,7 +241,12 @@ void SyncedCluster::set_trouble(Trouble& which, Trouble now) {
 
 void SyncedCluster::set_upstream_away(bool away) {
   if (upstream_away_.exchange(away) == away) return;
-  if (!away) reread(); // what was tried meanwhile has long pauses by now
+  if (!away) { // what was tried meanwhile has long pauses by now
+    reread();
+    look_at_nodes();
+    for (std::size_t kind = 0; kind < mirror_kinds().size(); ++kind)
+      mirror_.reread(kind);
+  }
   tell_if_other();
 }
 
