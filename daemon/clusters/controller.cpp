@@ -279,15 +279,17 @@ Result<json> Controller::renew(const std::string& key, bool revoke) {
             ++now.place.rotation;
             if (revoke) ++now.place.epoch;
           }));
-  ZOO_TRY_VOID(keep_pki(record, spec, revoke ? PkiKeeper::How::now : PkiKeeper::How::leaves));
-  if (revoke && record.phase() == api::cluster_phase::k_initialized) {
+  const auto done = [&]() -> Result<void> {
+    ZOO_TRY_VOID(keep_pki(record, spec, revoke ? PkiKeeper::How::now : PkiKeeper::How::leaves));
+    if (!revoke || record.phase() != api::cluster_phase::k_initialized) return {};
     // What is taken back is refused when this returns; of one that sleeps, when it wakes.
     ZOO_TRY(auto access, own_access(parts_.settings.directory_of(record.place.id),
                                     parts_.settings.addresses.text(record.place.number)));
     kube::KubeClient api(std::move(access));
-    ZOO_TRY_VOID(bootstrap(api, record));
-  }
-  wake(key);
+    return bootstrap(api, record);
+  }();
+  wake(key); // the record says so: what could not be done now is tried again
+  if (!done) return fail(done.error());
   return certificates(key);
 }
 
