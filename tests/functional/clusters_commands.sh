@@ -65,7 +65,7 @@ echo "the second of the test" >>"$log"
 eventually "after the log was put aside, too" 30 followed "the second of the test"
 expect "each line once" 1 "$(grep -c 'the first of the test' "$TMPDIR/followed")"
 expect "without a word" "" "$(cat "$TMPDIR/follow.err")"
-require "zood ends" stop_zood
+stop_zood || failed "zood ends" <<<"status $?"
 told() { says_line -F -- "$1" <"$TMPDIR/follow.err"; }
 eventually "which is told to whoever follows" 30 told "the log goes on when zood answers again"
 echo "the third of the test" >>"$log"
