@@ -338,6 +338,11 @@ struct AdminClient::Follower {
   }
 };
 
+bool AdminClient::passes(const Error& error) {
+  return error.code() == Code::unavailable || error.code() == Code::timeout ||
+         error.code() == Code::too_many_requests;
+}
+
 Result<bool> AdminClient::follow(std::string_view id,
                                  std::chrono::steady_clock::time_point deadline,
                                  const std::function<Result<bool>(const json*)>& each,
@@ -354,11 +359,7 @@ Result<bool> AdminClient::follow(const std::string& collection, std::string_view
   const auto purpose = fmt::format("watching '{}'", id);
   const auto left = [&] { return std::chrono::duration_cast<milliseconds>(deadline - steady_()); };
   const auto again = [&](Error error) -> Result<void> {
-    // Restarting zood must not fail a wait; what is wrong with the request itself must.
-    if (error.code() != Code::unavailable && error.code() != Code::timeout &&
-        error.code() != Code::too_many_requests) {
-      return fail(std::move(error));
-    }
+    if (!passes(error)) return fail(std::move(error));
     lost(error);
     pause(std::clamp(left(), milliseconds(0), k_retry));
     return {};

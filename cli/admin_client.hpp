@@ -120,6 +120,10 @@ public:
                       const std::function<void(const Error&)>& lost,
                       const std::function<void(std::chrono::milliseconds)>& pause);
 
+  /// Does that failure pass by itself? zood restarts, or has much to do: who waits asks again. What
+  /// is wrong with the request itself stays so.
+  static bool passes(const Error& error);
+
   const Door& door() const { return door_; }
 
 private:

@@ -83,6 +83,16 @@ private:
 constexpr std::string_view k_previous_namespace = "zoo.kubezoo.io/previous-namespace";
 /// Another one, of contexts of virtual clusters: which context was current before.
 constexpr std::string_view k_previous_context = "zoo.kubezoo.io/previous-context";
+/// Of clusters and users that connect_in_file() has put there: what has it may be replaced.
+constexpr std::string_view k_connected = "zoo.kubezoo.io/connected";
+
+/// One of the three lists of a kubeconfig.
+struct Part {
+  const char* list;
+  const char* body; ///< of an entry; contexts name clusters and users by the same word
+};
+constexpr Part k_contexts{"contexts", "context"};
+constexpr Part k_parts[] = {k_contexts, {"clusters", "cluster"}, {"users", "user"}};
 
 using nlohmann::ordered_json;
 
@@ -148,6 +158,60 @@ bool is_used(const ordered_json& config, std::string_view key, std::string_view 
     return each.is_object() && each.contains("context") &&
            member_text(each["context"], key) == name;
   });
+}
+
+/// The entries of a list of a kubeconfig; none where that is no list.
+ordered_json::array_t entries_of(const ordered_json& config, const Part& part) {
+  const auto found = config.find(part.list);
+  if (found == config.end() || !found->is_array()) return {};
+  return found->get_ref<const ordered_json::array_t&>();
+}
+
+bool has_extension(const ordered_json& entry, const Part& part, std::string_view name) {
+  if (!entry.is_object()) return false;
+  const auto body = entry.find(part.body);
+  return body != entry.end() && body->is_object() && find_extension(*body, name) != nullptr;
+}
+
+/// Did connect_in_file() put this entry there? A cluster and a user of a version before have no
+/// mark of their own, but are named by a context that has one.
+bool is_connected(const ordered_json& config, const Part& part, const ordered_json& entry) {
+  if (has_extension(entry, k_contexts, k_previous_context)) return true;
+  if (has_extension(entry, part, k_connected)) return true;
+  const auto name = member_text(entry, "name");
+  const auto contexts = entries_of(config, k_contexts);
+  return std::any_of(contexts.begin(), contexts.end(), [&](const ordered_json& each) {
+    return has_extension(each, k_contexts, k_previous_context) &&
+           member_text(each[k_contexts.body], part.body) == name;
+  });
+}
+
+/// Code::conflict if `added` would take the place of something that somebody else has put there.
+Result<void> replaces_own(const fs::path& file, const ordered_json& config,
+                          const ordered_json& added) {
+  for (const auto& part : k_parts)
+    for (const auto& wanted : entries_of(added, part)) {
+      const auto name = member_text(wanted, "name");
+      for (const auto& there : entries_of(config, part)) {
+        if (member_text(there, "name") != name || is_connected(config, part, there)) continue;
+        return fail(Code::conflict,
+                    "{} has a {} '{}' that was not made by `zooctl cluster connect`, and stays as "
+                    "it is: rename it, or have the kubeconfig in another file by --kubeconfig-file",
+                    file.string(), part.body, name);
+      }
+    }
+  return {};
+}
+
+/// The entries of `config` that `added` has brought get the mark of connect_in_file().
+void mark_connected(ordered_json& config, const ordered_json& added) {
+  for (const auto& part : k_parts) {
+    if (std::string_view(part.list) == k_contexts.list) continue; // these have one of their own
+    for (const auto& wanted : entries_of(added, part))
+      for (auto& there : config[part.list])
+        if (member_text(there, "name") == member_text(wanted, "name") && there.contains(part.body))
+          set_extension(there[part.body], k_connected, {{"by", "zooctl"}});
+  }
 }
 
 Result<std::string> merged_into(const fs::path& file, const std::string& existing,
@@ -219,14 +283,16 @@ Result<void> merge_into_file(const fs::path& file, std::string_view added) {
 
 Result<std::string> connect_in_file(const fs::path& file, std::string_view added) {
   std::string name;
-  ZOO_TRY_VOID(change(file, [&](const std::string& existing) -> Result<std::string> {
+  ZOO_TRY(const auto fresh, read_yaml("the new kubeconfig", std::string(added)));
+  const auto done = change(file, [&](const std::string& existing) -> Result<std::string> {
     ZOO_TRY(const auto merged, merged_into(file, existing, added));
     ZOO_TRY(auto config, read_yaml(file, merged));
     name = member_text(config, "current-context");
     auto* entry = context_in(config, name);
     if (entry == nullptr) return fail(Code::invalid, "what is merged names no context");
     std::string before;
-    if (auto earlier = read_yaml(file, existing)) {
+    if (auto earlier = read_yaml(file, existing)) { // not of a file that is empty
+      ZOO_TRY_VOID(replaces_own(file, *earlier, fresh));
       before = member_text(*earlier, "current-context");
       // Connected once more: what was there before the first time counts.
       const auto* same = before == name ? context_in(*earlier, name) : nullptr;
@@ -235,8 +301,10 @@ Result<std::string> connect_in_file(const fs::path& file, std::string_view added
       if (before == name) before = known == nullptr ? "" : member_text(*known, "context");
     }
     set_extension((*entry)["context"], k_previous_context, {{"context", before}});
+    mark_connected(config, fresh);
     return kube::json_to_yaml(config);
-  }));
+  });
+  if (!done) return fail(done.error());
   return name;
 }
 

@@ -24,7 +24,8 @@ Result<std::filesystem::path> default_kubeconfig_file(const Context& context);
 Result<void> merge_into_file(const std::filesystem::path& file, std::string_view added);
 
 /// Merges what names one context into `file`, in the same way, and keeps which one was current
-/// before it for disconnect_in_file(). Returns the context's name.
+/// before it for disconnect_in_file(). Returns the context's name. Code::conflict, too, if a
+/// context, a cluster or a user of the same name is there that it has not put there.
 Result<std::string> connect_in_file(const std::filesystem::path& file, std::string_view added);
 /// Takes away a context that connect_in_file() has put there, with its cluster and its user where
 /// no other context has them; if it is the current one, the one before it is current again, if it

@@ -225,8 +225,7 @@ struct Audit final : Command {
       context.pause(k_pause);
       const auto answer = gather(context, zoods, wanted);
       if (!answer) {
-        const auto code = answer.error().code();
-        if (code != Code::unavailable && code != Code::timeout) return fail(answer.error());
+        if (!AdminClient::passes(answer.error())) return fail(answer.error());
         if (!std::exchange(told, true)) context.say(answer.error().text() + "; trying again");
         continue;
       }

@@ -125,15 +125,27 @@ struct ClusterLogs final : Command {
     context.out << std::flush;
   }
 
-  /// Until nobody reads it, or zood has no such log any more.
+  /// Until nobody reads it, or zood has no such log any more. A zood that is away is waited for:
+  /// the log stays where it is, and so does the position in it.
   Result<int> follow(Context& context, VirtualClusters& clusters) const {
     ZOO_TRY(auto part, clusters.log_part(name, component, lines, std::nullopt));
+    bool away = false;
     for (;;) {
       print(context, part.text);
       if (!context.out) return 0;
       // What one answer had no room for is asked for at once.
       if (part.text.empty()) context.pause(k_log_pause);
-      ZOO_TRY(part, clusters.log_part(name, component, lines, part.position));
+      auto next = clusters.log_part(name, component, lines, part.position);
+      if (!next && !AdminClient::passes(next.error())) return fail(std::move(next).error());
+      if (away == next.has_value())
+        context.say(away ? "zood answers again: the log goes on where it was"
+                         : "the log goes on when zood answers again: " + next.error().message());
+      away = !next;
+      if (next) {
+        part = *std::move(next);
+      } else {
+        part.text.clear();
+      }
     }
   }
 

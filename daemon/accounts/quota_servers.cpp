@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <utility>
 
 namespace zoo::accounts {
@@ -70,11 +71,7 @@ void QuotaServers::open(const std::vector<Address>& addresses) {
         [](const auto& server, const Address& one) { return server->address == one; });
   };
   if (same()) return;
-  for (auto& server : servers_) {
-    server->slices.reset();
-    retired_.push_back(std::move(server));
-  }
-  servers_.clear();
+  retire();
   const auto& main = upstream_.endpoint();
   for (const auto& address : addresses) {
     auto server = std::make_unique<Server>();
@@ -90,8 +87,8 @@ void QuotaServers::open(const std::vector<Address>& addresses) {
     one.endpoint->authorization.store(main.authorization.load());
     one.pool = std::make_unique<upstream::Pool>(loop_, one.endpoint);
     const auto number = servers_.size() + 1;
-    const auto take = [this, number](std::string_view object) {
-      if (object.find(quota::k_slice) == std::string_view::npos) return;
+    const auto take = [this, &one, number](std::string_view object) {
+      if (one.over || object.find(quota::k_slice) == std::string_view::npos) return;
       const auto slice = read_known_slice(object);
       if (!slice) return;
       broker_.with([&](quota::Judge& judge) {
@@ -108,7 +105,7 @@ void QuotaServers::open(const std::vector<Address>& addresses) {
     };
     hears.hearing = [this, &one](bool now) {
       one.hears = now;
-      tell();
+      if (!one.over) tell();
     };
     one.slices = std::make_unique<upstream::ChangeFollower>(
         upstream_, loop_, *one.pool, "/api/v1/resourcequotas", "", std::move(hears));
@@ -118,6 +115,19 @@ void QuotaServers::open(const std::vector<Address>& addresses) {
               address.port);
   }
   tell();
+}
+
+/// Behind what they have posted to the loop themselves, and from outside their callbacks.
+void QuotaServers::retire() {
+  const auto count = static_cast<std::ptrdiff_t>(servers_.size());
+  if (count == 0) return;
+  for (auto& server : servers_) {
+    server->over = true;
+    retired_.push_back(std::move(server));
+  }
+  servers_.clear();
+  // So many of those at the front: others may have come behind them meanwhile.
+  loop_.post([this, count] { retired_.erase(retired_.begin(), retired_.begin() + count); });
 }
 
 /// The credential is renewed at the usual endpoint.

@@ -35,6 +35,10 @@ public:
   void start(); ///< any thread
   /// Server 0 is heard, or not. Any thread.
   void usual(bool hears);
+  /// These from now on, in place of those until now. The loop's thread, as what follows.
+  void open(const std::vector<Address>& addresses);
+  /// That are watched, and of which the last turn of the loop has not got rid yet.
+  std::size_t held() const { return servers_.size() + retired_.size(); }
 
 private:
   struct Server {
@@ -43,9 +47,10 @@ private:
     std::unique_ptr<upstream::Pool> pool;
     std::unique_ptr<upstream::ChangeFollower> slices;
     bool hears = false;
+    bool over = false; ///< it is retired: what it still says is of no number
   };
   void read(std::string_view slice);
-  void open(const std::vector<Address>& addresses);
+  void retire();
   void renew();
   void tell();
 
@@ -55,7 +60,8 @@ private:
   const std::vector<Address> given_;
   net::Timer renewal_;
   std::unique_ptr<upstream::ChangeFollower> addresses_;
-  std::vector<std::unique_ptr<Server>> servers_, retired_; ///< retired: until the loop has stopped
+  std::vector<std::unique_ptr<Server>> servers_;
+  std::vector<std::unique_ptr<Server>> retired_; ///< they go in the loop's next turn
   bool usual_ = false;
 };
 

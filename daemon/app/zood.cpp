@@ -36,6 +36,7 @@
 #include "daemon/app/usage.hpp"
 #include "daemon/audit/log.hpp"
 #include "daemon/authz/policy_store.hpp"
+#include "daemon/clusters/upstream_store.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/ledger.hpp"
@@ -415,7 +416,8 @@ Result<void> Zood::Impl::open_admin_doors() {
           [this](auto& api, auto& id, auto& space) {
             return accounts->keep_furnished(api, id, space);
           },
-          [this](const api::Tenant& tenant) { return accounts->furnished(tenant); }},
+          [this](const api::Tenant& tenant) { return accounts->furnished(tenant); },
+          [this](auto& api, auto& tenant) { return clusters::place_of_room(*store, api, tenant); }},
       std::move(settings), credential.get());
   backups = std::make_unique<Backups>(BackupParts{
       *store, values.path("dir"), values.path("upstream.kubeconfig"),

@@ -121,9 +121,9 @@ Result<Authority> ensure_authority(const fs::path& directory, const AuthorityWis
     for (const auto& former : known)
       trusted += former.to_pem();
   ZOO_TRY(const bool other, write_if_other(pki_file(directory, wish.name, "crt"), trusted));
+  if (other) written.push_back(wish.name);
   ZOO_TRY_VOID(
       write_if_other(pki_file(directory, wish.name + "-signing", "crt"), own_pem).map([](bool) {}));
-  if (other) written.push_back(wish.name);
   return Authority{std::move(key), std::move(own)};
 }
 

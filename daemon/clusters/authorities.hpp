@@ -46,7 +46,7 @@ struct AuthorityWish {
 
 /// Brings the files into the form that the stage has, and returns the one that signs. What an
 /// interruption left is made good. Adds the name to `written` if another one is trusted, or signs,
-/// than before. Code::io.
+/// than before, also where it fails after that. Code::io.
 Result<Authority> ensure_authority(const std::filesystem::path& directory,
                                    const AuthorityWish& wish,
                                    std::chrono::system_clock::time_point now,

@@ -27,6 +27,8 @@ constexpr milliseconds k_lost_pause{300};
 
 Controller::Controller(ControllerParts parts)
     : parts_(std::move(parts)), keeper_(parts_.settings.directory / "keeper.sock"),
+      pki_([this](const std::string& id) { return parts_.settings.directory_of(id); },
+           [this](const std::string& id, PkiKeeper::Change change) { pki_changed(id, change); }),
       runner_(
           {.name = "clusters",
            .look = [this](const std::string& key,
@@ -71,10 +73,7 @@ Result<void> Controller::start() {
 
 /// The ID rests: nothing that knew the cluster by it meets another one.
 void Controller::forget(const std::string& id) {
-  {
-    const std::scoped_lock lock(pki_mutex_);
-    furnished_.erase(id);
-  }
+  pki_.forget(id);
   const auto until = kube::unix_now() + std::chrono::seconds(k_id_rest).count();
   const auto rests = parts_.store.put(k_id_kind, id, json{{"until", until}}.dump());
   if (!rests) log::error("clusters", "{}", rests.error().text());
@@ -281,22 +280,17 @@ Result<json> Controller::renew(const std::string& key, bool revoke) {
             ++now.place.rotation;
             if (revoke) ++now.place.epoch;
           }));
-  const auto directory = parts_.settings.directory_of(record.place.id);
-  const auto wish = pki_wish(record, spec);
-  {
-    const std::scoped_lock lock(pki_mutex_);
-    furnished_.erase(record.place.id);
-    if (!revoke) ZOO_TRY_VOID(drop_leaves(directory, wish));
-    ZOO_TRY_VOID(ensure_pki(directory, wish, std::chrono::system_clock::now()));
-  }
-  if (revoke && record.phase() == api::cluster_phase::k_initialized) {
+  const auto done = [&]() -> Result<void> {
+    ZOO_TRY_VOID(keep_pki(record, spec, revoke ? PkiKeeper::How::now : PkiKeeper::How::leaves));
+    if (!revoke || record.phase() != api::cluster_phase::k_initialized) return {};
     // What is taken back is refused when this returns; of one that sleeps, when it wakes.
-    ZOO_TRY(auto access, own_access(directory, wish.address));
+    ZOO_TRY(auto access, own_access(parts_.settings.directory_of(record.place.id),
+                                    parts_.settings.addresses.text(record.place.number)));
     kube::KubeClient api(std::move(access));
-    ZOO_TRY_VOID(bootstrap(api, record));
-  }
-  parts_.written(key);
-  wake(key);
+    return bootstrap(api, record);
+  }();
+  wake(key); // the record says so: what could not be done now is tried again
+  if (!done) return fail(done.error());
   return certificates(key);
 }
 
@@ -305,16 +299,9 @@ Result<json> Controller::turn_authority(const std::string& key, AuthorityStage s
   if (record.deleting() || record.place.number == 0)
     return fail(Code::conflict, "virtual cluster {} is not in a state to have certificates",
                 record.name());
-  const auto furnish_stage = [&]() -> Result<void> {
-    ZOO_TRY(const auto spec, api::cluster_spec(record.object));
-    const std::scoped_lock lock(pki_mutex_);
-    furnished_.erase(record.place.id);
-    ZOO_TRY_VOID(ensure_pki(parts_.settings.directory_of(record.place.id), pki_wish(record, spec),
-                            std::chrono::system_clock::now()));
-    return {};
-  };
+  ZOO_TRY(const auto spec, api::cluster_spec(record.object));
   // What the stage until now asks for: an attempt before this may have ended in between.
-  ZOO_TRY_VOID(furnish_stage());
+  ZOO_TRY_VOID(keep_pki(record, spec, PkiKeeper::How::now));
   if (record.place.authority == stage) return certificates(key);
   bool follows = false;
   AuthorityStage before{};
@@ -330,11 +317,9 @@ Result<json> Controller::turn_authority(const std::string& key, AuthorityStage s
                 "the authority of virtual cluster {} is {}, after which it is not {}: it is "
                 "announced, then used, then settled",
                 record.name(), stage_name(before), stage_name(stage));
-  ZOO_TRY_VOID(furnish_stage());
+  wake(key); // its programs are started anew, whatever comes of the rest
+  ZOO_TRY_VOID(keep_pki(record, spec, PkiKeeper::How::now));
   log::info("clusters", "{}: its authority is {}", key, stage_name(stage));
-  parts_.furnished(record.place.id, true);
-  parts_.written(key);
-  wake(key);
   return certificates(key);
 }
 

@@ -5,6 +5,7 @@
 #include "common/kube/client.hpp"
 #include "daemon/clusters/door_table.hpp"
 #include "daemon/clusters/grant.hpp"
+#include "daemon/clusters/pki_keeper.hpp"
 #include "daemon/clusters/record.hpp"
 #include "daemon/clusters/settings.hpp"
 #include "daemon/keeper/client.hpp"
@@ -112,6 +113,8 @@ private:
   Result<bool> identify(Record& record, const api::ClusterSpec& spec); ///< false: it must wait
   Result<void> place(Record& record);
   Result<void> furnish(const Record& record, const api::ClusterSpec& spec);
+  Result<void> keep_pki(const Record& record, const api::ClusterSpec& spec, PkiKeeper::How how);
+  void pki_changed(const std::string& id, PkiKeeper::Change change);
   Result<keeper::PlanState> run(const Record& record, bool wish, bool whole);
   Result<Ready> reach(const Record& record, const keeper::PlanState& state, std::string& waits);
   Result<void> bootstrap(kube::KubeClient& api, const Record& record);
@@ -161,13 +164,7 @@ private:
   ControllerParts parts_;
   keeper::Client keeper_;
   mutable std::mutex keeper_mutex_; ///< one thread starts it
-  std::mutex pki_mutex_;            ///< one thread writes certificates
-  struct Furnished {
-    PkiWish wish;
-    std::chrono::steady_clock::time_point when;
-  };
-  std::map<std::string, Furnished>
-      furnished_;          ///< by ID, under pki_mutex_: what was seen to be good
+  PkiKeeper pki_;
   std::mutex place_mutex_; ///< one thread takes numbers, ports and IDs
   std::mutex service_mutex_;
   std::string service_range_;

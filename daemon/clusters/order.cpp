@@ -8,6 +8,7 @@
 #include "daemon/clusters/definition.hpp"
 #include "daemon/clusters/kind.hpp"
 #include "daemon/clusters/sync/calls.hpp"
+#include "daemon/clusters/upstream_store.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -116,7 +117,8 @@ Result<Orders::Next> Orders::look(const std::string& key) {
   const auto uid = order ? kube::text_at(*order, "/metadata/uid") : std::string();
   const bool ours = record && !record->place.upstream.empty();
   if (ours && record->place.upstream != uid) { // it went without asking the finalizer
-    ZOO_TRY_VOID(known_store(api, *record));
+    ZOO_TRY(const auto store, sync::store_uid(api));
+    ZOO_TRY_VOID(may_miss_order(*record, store));
     if (mark_deleted(*record)) ZOO_TRY_VOID(write_record(parts_.store, *std::move(record)));
     parts_.controller.wake(key);
     return Next{};
@@ -208,7 +210,7 @@ Result<Orders::Next> Orders::answer(upstream::ControlApi& api, const std::string
                                     const json& order, const Record& record) {
   const auto wanted = wanted_object(order);
   const auto spec = api::cluster_spec(wanted);
-  if (record.place.upstream_store.empty()) { // it was taken before this was kept
+  if (record.place.upstream_store.empty()) { // it was taken before this was kept; now it was seen
     ZOO_TRY(const auto store, sync::store_uid(api));
     ZOO_TRY_VOID(change_record(parts_.store, record.key(), record.uid(), [&store](Record& now) {
       now.place.upstream_store = store;
@@ -253,18 +255,6 @@ Result<void> Orders::write_status(upstream::ControlApi& api, const std::string& 
   if (!done && done.error().code() == Code::not_found) done = api.merge_patch(path, body);
   if (!done && done.error().code() != Code::not_found) return fail(std::move(done).error());
   return {};
-}
-
-/// Another store than that in which the order was has no orders of ours: none of them is gone.
-Result<void> Orders::known_store(upstream::ControlApi& api, const Record& record) {
-  ZOO_TRY(const auto uid, sync::store_uid(api));
-  const auto& known = record.place.upstream_store;
-  if (known.empty() || known == uid) return {};
-  return fail(Code::unavailable,
-              "the upstream is not what it was: its namespace kube-system has UID {}, and had {}; "
-              "the virtual cluster stays. If that one never comes back, delete the cluster with "
-              "`zooctl cluster delete`",
-              uid, known);
 }
 
 Result<void> Orders::release(upstream::ControlApi& api, const std::string& path,

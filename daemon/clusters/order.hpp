@@ -54,7 +54,6 @@ private:
                     const nlohmann::json& order);
   Result<void> write_status(upstream::ControlApi& api, const std::string& path,
                             const nlohmann::json& order, const nlohmann::json& status);
-  Result<void> known_store(upstream::ControlApi& api, const Record& record);
   Result<void> release(upstream::ControlApi& api, const std::string& path,
                        const nlohmann::json& order);
   void set_trouble(std::string text);

@@ -162,10 +162,9 @@ std::string administrators_group(std::uint32_t epoch) {
   return fmt::format("zoo:cluster-admins:{}", epoch);
 }
 
-Result<std::vector<std::string>> ensure_pki(const fs::path& directory, const PkiWish& wish,
-                                            Clock::time_point now) {
+Result<void> ensure_pki(const fs::path& directory, const PkiWish& wish, Clock::time_point now,
+                        std::vector<std::string>& written) {
   ZOO_TRY_VOID(file::ensure_private_directory(directory / "pki"));
-  std::vector<std::string> written;
   std::vector<std::pair<std::string, Authority>> authorities;
   for (const auto& [name, follows] : k_authorities) {
     AuthorityWish wanted;
@@ -188,7 +187,7 @@ Result<std::vector<std::string>> ensure_pki(const fs::path& directory, const Pki
   for (const char* component : {"controller-manager", "scheduler"})
     ZOO_TRY_VOID(ensure_kubeconfig(directory, component, wish));
   remove_former(directory, wish);
-  return written;
+  return {};
 }
 
 Result<std::vector<CertificateFact>> check_pki(const fs::path& directory, const PkiWish& wish,

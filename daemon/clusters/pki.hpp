@@ -45,11 +45,11 @@ struct CertificateFact {
 /// Makes what is missing, and makes anew the certificates that say something else than is wished or
 /// are through two thirds of their life. Keys stay, but for the administrator's, which is new for
 /// each epoch and rotation. Kubernetes and etcd read files again by themselves, so that nothing is
-/// started anew. Level-triggered: may be repeated after any interruption. Returns the names of
-/// those that were written. Code::io.
-Result<std::vector<std::string>> ensure_pki(const std::filesystem::path& directory,
-                                            const PkiWish& wish,
-                                            std::chrono::system_clock::time_point now);
+/// started anew. Level-triggered: may be repeated after any interruption. Adds the names of those
+/// that were written to `written`, also where it fails in the end. Code::io.
+Result<void> ensure_pki(const std::filesystem::path& directory, const PkiWish& wish,
+                        std::chrono::system_clock::time_point now,
+                        std::vector<std::string>& written);
 
 /// How the certificates are, authorities first.
 Result<std::vector<CertificateFact>> check_pki(const std::filesystem::path& directory,

@@ -24,7 +24,6 @@ constexpr milliseconds k_soon{100};      ///< until something answers that runs
 constexpr milliseconds k_told{1'000};    ///< until something runs, which the keeper tells
 constexpr milliseconds k_waiting{5'000}; ///< for memory, a version, somebody to mend something
 constexpr milliseconds k_call{5'000};
-constexpr std::chrono::seconds k_furnished{10}; ///< certificates that were good are so long
 constexpr std::size_t k_last_lines = 5;
 constexpr std::uint64_t k_crashes = 5; ///< in a row: from so many on it is said to be a loop
 
@@ -237,31 +236,34 @@ Result<void> Controller::furnish(const Record& record, const api::ClusterSpec& s
   step("C3 furnish", record);
   const auto directory = parts_.settings.directory_of(record.place.id);
   ZOO_TRY_VOID(file::ensure_private_directory(directory));
-  std::vector<std::string> written;
-  {
-    const std::scoped_lock lock(pki_mutex_);
-    // Of the record as it is now: somebody may have rotated since it was read.
-    ZOO_TRY(const auto now, read_record(parts_.store, record.key()));
-    if (now.uid() != record.uid()) return fail(Code::conflict, "it is another cluster by now");
-    const auto wish = pki_wish(now, spec);
-    // While it comes up it is looked at ten times a second.
-    auto& seen = furnished_[record.place.id];
-    const auto when = std::chrono::steady_clock::now();
-    if (!(seen.wish == wish) || when - seen.when > k_furnished) {
-      ZOO_TRY(written, ensure_pki(directory, wish, std::chrono::system_clock::now()));
-      seen = {wish, when};
-    }
-  }
-  if (std::any_of(written.begin(), written.end(),
-                  [](const auto& each) { return each == "ca" || each.starts_with("admin-"); }))
-    parts_.written(record.key()); // spec.kubeconfig is another one
-  parts_.furnished(record.place.id,
-                   std::any_of(written.begin(), written.end(),
-                               [](const auto& each) { return each == "zood" || each == "ca"; }));
+  ZOO_TRY_VOID(keep_pki(record, spec, PkiKeeper::How::due));
   const auto egress = egress_configuration(directory.string());
   if (const auto there = file::read(directory / "egress.yaml"); there && *there == egress)
     return {};
   return file::write(directory / "egress.yaml", egress, 0600);
+}
+
+Result<void> Controller::keep_pki(const Record& record, const api::ClusterSpec& spec,
+                                  PkiKeeper::How how) {
+  return pki_.keep(
+      record.place.id,
+      [&]() -> Result<PkiWish> {
+        // Of the record as it is now: somebody may have rotated since it was read.
+        ZOO_TRY(const auto now, read_record(parts_.store, record.key()));
+        if (now.uid() != record.uid()) return fail(Code::conflict, "it is another cluster by now");
+        return pki_wish(now, spec);
+      },
+      how);
+}
+
+/// What follows the record hears of another kubeconfig; what connects to the cluster does so anew.
+void Controller::pki_changed(const std::string& id, PkiKeeper::Change change) {
+  const auto table = parts_.doors.load();
+  if (const auto* const entry = table->find(id)) {
+    if (change.administrator) parts_.written(entry->key);
+    if (change.own) wake(entry->key);
+  }
+  parts_.furnished(id, change.own);
 }
 
 /// The range of the upstream: what the cluster calls a ClusterIP is one there, too. Kubernetes says
@@ -413,7 +415,9 @@ Result<Controller::Next> Controller::settle(Record record, const api::ClusterSpe
             // Its certificate says so, too, from the next look on, which this change brings about.
             if (!api_address.empty()) now.place.api_address = api_address;
             if (now.place.own_store.empty()) now.place.own_store = own_store;
-            if (now.place.upstream_store.empty()) now.place.upstream_store = upstream_store;
+            // That of an order is where the order was seen (order.cpp), and no other.
+            if (now.place.upstream_store.empty() && now.place.upstream.empty())
+              now.place.upstream_store = upstream_store;
             if (spec.unused.empty()) {
               set_condition(object, "UnknownFields", false, "None", "every field has a meaning");
             } else {

@@ -26,6 +26,7 @@ constexpr std::array k_controllers = {"memory", "cpu", "pids", "io"};
 constexpr unsigned k_most_processors = 2; ///< of a control plane, at a time
 constexpr unsigned k_processor_period = 100'000;
 constexpr unsigned k_most_tasks = 512; ///< threads included
+constexpr unsigned k_tries_told = 50;  ///< to remove a cgroup, after which the log says why
 
 /// In one write(2), as the files of cgroups want it; 0, or an error number.
 int put(const fs::path& path, std::string_view text) {
@@ -103,8 +104,9 @@ void Cgroups::hand_on() {
   log::warning("keeper", "bounds of control planes are soft: {}", soft_);
 }
 
-void Cgroups::make(const std::string& id) const {
+void Cgroups::make(const std::string& id) {
   if (root_.empty()) return;
+  left_.erase(id);
   std::error_code ignored; // what is missing is told by whoever writes there
   fs::create_directory(root_ / id, ignored);
 }
@@ -138,11 +140,36 @@ void Cgroups::enter(const std::string& id, pid_t pid) const {
     log::warning("keeper", "{}: process {} is not in its cgroup: {}", id, pid, reason(failed));
 }
 
-void Cgroups::remove(const std::string& id) const {
-  if (root_.empty()) return;
+/// A process is in its cgroup until it is dead, some time after it was killed.
+bool Cgroups::take_away(const std::string& id, unsigned tries) const {
   const auto group = root_ / id;
   put(group / "cgroup.kill", "1");
-  ::rmdir(group.c_str());
+  if (::rmdir(group.c_str()) == 0 || errno == ENOENT) return true;
+  if (tries == k_tries_told)
+    log::warning("keeper", "{}: its cgroup is left, which is tried again: {}", id, reason(errno));
+  return false;
+}
+
+void Cgroups::remove(const std::string& id) {
+  if (root_.empty()) return;
+  if (!take_away(id, 0)) left_.emplace(id, 1);
+}
+
+bool Cgroups::clear() {
+  for (auto each = left_.begin(); each != left_.end();)
+    each = take_away(each->first, each->second++) ? left_.erase(each) : std::next(each);
+  return !left_.empty();
+}
+
+std::vector<std::string> Cgroups::present() const {
+  std::vector<std::string> out;
+  if (root_.empty()) return out;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root_, error)) {
+    auto id = entry.path().filename().string();
+    if (is_id(id) && id != k_keepers_own && entry.is_directory(error)) out.push_back(std::move(id));
+  }
+  return out;
 }
 
 } // namespace zoo::keeper

@@ -7,7 +7,9 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace zoo::keeper {
 
@@ -25,19 +27,27 @@ public:
 
   /// After those that the keeper before has left have been entered: hands controllers on.
   void hand_on();
-  void make(const std::string& id) const; ///< the cgroup of that plan, if there is none
+  void make(const std::string& id); ///< the cgroup of that plan, if there is none
   /// The same, and bounds it.
   void limit(const std::string& id, const Limits& limits);
   /// Before the process has become its program; of one that runs, at any time.
   void enter(const std::string& id, pid_t pid) const;
-  /// Ends what is still in it, and removes it. It may take until a later call.
-  void remove(const std::string& id) const;
+  /// Ends what is still in it, and removes it: as soon as nothing is in it any more, which a later
+  /// clear() finds.
+  void remove(const std::string& id);
+  /// Tries again what remove() could not do yet. True: something is left.
+  bool clear();
+  /// Of which plans there are cgroups: those of plans that are gone are a keeper's before this one.
+  std::vector<std::string> present() const;
 
   /// Why bounds are not in force, in one sentence; "": they are.
   const std::string& soft() const { return soft_; }
 
 private:
+  bool take_away(const std::string& id, unsigned tries) const; ///< is it gone?
+
   std::filesystem::path root_;
+  std::map<std::string, unsigned> left_; ///< to be removed, and how often that was tried
   std::string soft_ = "the keeper of control planes has no cgroup of its own: it was not started "
                       "by zood-keeper.service";
 };

@@ -25,6 +25,8 @@ namespace zoo::keeper {
 namespace {
 
 constexpr std::chrono::seconds k_log_look{30};
+constexpr std::chrono::milliseconds k_cgroup_look{200}; ///< while something in one still ends
+constexpr int k_client_look = 100;                      ///< milliseconds, while one is to be closed
 
 Result<file::Fd> lock(const std::filesystem::path& path) {
   file::Fd out(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -111,6 +113,18 @@ void Keeper::adopt_all() {
   cgroups_.hand_on();
   for (auto& [id, group] : groups_)
     group->bound();
+  clear_cgroups();
+}
+
+/// A plan that cannot be read is none of them.
+void Keeper::clear_cgroups() {
+  std::error_code error;
+  for (const auto& id : cgroups_.present()) {
+    if (groups_.contains(id) || std::filesystem::exists(options_.directory / id / "keeper", error))
+      continue;
+    log::info("keeper", "{}: its cgroup is left of a plan that is gone", id);
+    cgroups_.remove(id);
+  }
 }
 
 void Keeper::accept() {
@@ -198,7 +212,7 @@ void Keeper::serve(Client& client, short events) {
       if (!line) break;
       const auto request = request_of(*line);
       client.out += text_of(request ? answer(*request, client) : Reply{request.error(), {}});
-      if (client.out.size() > k_most_pending) client.over = true;
+      client.cut_if_much();
     }
   }
   while (!client.out.empty()) {
@@ -240,7 +254,7 @@ int Keeper::turn() {
       for (auto& [number, client] : clients_) {
         if (!client->watches || client->over) continue;
         client->out += text;
-        if (client->out.size() > k_most_pending) client->over = true;
+        client->cut_if_much();
       }
     }
     if (over) {
@@ -250,6 +264,7 @@ int Keeper::turn() {
       ++each;
     }
   }
+  if (cgroups_.clear()) again = std::min(*again, now + k_cgroup_look);
   if (now - logs_looked_ > k_log_look) {
     logs_looked_ = now;
     for (auto& [id, group] : groups_)
@@ -257,6 +272,20 @@ int Keeper::turn() {
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*again - Group::Clock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 1, 30'000));
+}
+
+bool Keeper::close_clients() {
+  const auto now = Group::Clock::now();
+  bool left = false;
+  std::erase_if(clients_, [&](auto& each) {
+    auto& client = *each.second;
+    if (!client.over) return false;
+    if (!client.until) client.until = now + options_.last_words;
+    if (client.out.empty() || now >= *client.until) return true;
+    left = true;
+    return false;
+  });
+  return left;
 }
 
 void Keeper::end_all() {
@@ -268,7 +297,8 @@ void Keeper::end_all() {
 
 void Keeper::run(int signals) {
   for (;;) {
-    const auto timeout = turn();
+    auto timeout = turn();
+    if (close_clients()) timeout = std::min(timeout, k_client_look);
     if (ending_ && std::all_of(groups_.begin(), groups_.end(),
                                [](const auto& each) { return each.second->gone(); }))
       return;
@@ -296,7 +326,6 @@ void Keeper::run(int signals) {
       if (found == clients_.end()) continue;
       if (asked[i].revents != 0 || !found->second->out.empty())
         serve(*found->second, asked[i].revents);
-      if (found->second->over && found->second->out.empty()) clients_.erase(found);
     }
   }
 }

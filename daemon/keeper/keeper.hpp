@@ -6,10 +6,12 @@
 #include "daemon/keeper/group.hpp"
 #include "daemon/keeper/lines.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +24,8 @@ struct KeeperOptions {
   std::size_t starts = 2; ///< groups that may be starting at a time
   /// Directory of the keeper's cgroup, which is its alone (Delegate= of systemd.unit); "": none is.
   std::filesystem::path cgroup = {};
+  /// That a client has to read what is left for it, once it is to be closed.
+  std::chrono::milliseconds last_words{10'000};
 };
 
 /// What supervises control planes: one thread, one poll(2). It listens on keeper.sock of its
@@ -48,10 +52,19 @@ private:
     LineReader lines;
     std::string out;
     bool watches = false;
-    bool over = false; ///< closed once `out` is written
+    bool over = false; ///< closed once `out` is written, or `until` has come
+    std::optional<Group::Clock::time_point> until = {};
+    /// Whoever does not read what it has asked for is closed with that.
+    void cut_if_much() {
+      if (out.size() <= k_most_pending) return;
+      out.clear();
+      over = true;
+    }
   };
   explicit Keeper(KeeperOptions options) : options_(std::move(options)) {}
   void adopt_all();
+  void clear_cgroups(); ///< of plans that went while no keeper was there
+  bool close_clients(); ///< those that are over; true: some still have something to read
   void accept();
   void serve(Client& client, short events);
   Reply answer(const Request& request, Client& client);

@@ -10,6 +10,7 @@
 #include "daemon/reconcile/runner.hpp"
 #include "daemon/store/led.hpp"
 #include "daemon/store/store.hpp"
+#include "daemon/tenants/cluster_tenants.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/inside.hpp"
@@ -58,8 +59,7 @@ struct Settings {
   /// gives a request 34 seconds (k8s.io/apiserver/pkg/endpoints/handlers/rest.go,
   /// requestTimeoutUpperBound), and hears of webhooks a moment late.
   std::chrono::milliseconds held{45'000};
-  /// After a tenant's webhooks were stored anew, until they are looked at once more: writes of its
-  /// own that were under way have ended by then.
+  /// After webhooks were stored anew, until they are looked at again: writes under way have ended.
   std::chrono::milliseconds restated{5'000};
   unsigned workers = 8;
   /// For tests: told the name of each step before it is done.
@@ -105,6 +105,7 @@ struct ControllerParts {
   Furnish furnish{}, keep_furnished{};
   /// What the Tenant says of that; nothing: it has no such condition. Null: none has.
   std::function<std::optional<api::Condition>(const api::Tenant&)> furnished{};
+  PlaceOfRoom room_place{}; ///< of a Tenant that is to go. Blocks. Null: it is here
 };
 
 /// Of a Tenant: whether its quotas, account and templates hold in its namespaces.
@@ -239,8 +240,7 @@ struct StoredCredential {
 };
 Result<std::optional<StoredCredential>>
 load_credential(store::Store& store, const crypto::Sealer& sealer, std::string_view id);
-/// Its certificate, if it may still be handed out: the tenant's own, by this authority, not
-/// revoked.
+/// Its certificate, if it may be handed out: the tenant's own, by this authority, not revoked.
 std::optional<crypto::Certificate> good_certificate(const StoredCredential& credential,
                                                     const api::Tenant& tenant,
                                                     const crypto::Certificate& authority);

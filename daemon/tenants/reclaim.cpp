@@ -525,6 +525,24 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
     return {};
   };
 
+  // (6) Nobody has been admitted for long: nothing of it is written any more.
+  const auto forget = [&]() -> Result<Next> {
+    step("virtual-objects");
+    ZOO_TRY_VOID(virtuals::sweep(led_, {tenant.id, tenant.uid}));
+    step("record");
+    ZOO_TRY(const auto now, read_tenant(led_, tenant.id));
+    if (now.uid != tenant.uid) return Next{milliseconds(0)};
+    if (auto gone = led_.remove(k_tenant_kind, tenant.id, now.resource_version); !gone) {
+      if (gone.error().code() == Code::not_found) return Next{};
+      return fail(std::move(gone).error());
+    }
+    log::info("tenants", "tenant {} is deleted", tenant.id);
+    return Next{};
+  };
+  const auto place_of_room = [&] {
+    return parts_.room_place ? parts_.room_place(api, tenant) : Result<RoomPlace>(RoomPlace{});
+  };
+
   // (1) The phase was recorded when the deletion was asked for: credentials are refused by now. The
   // kept key goes first, so that nothing hands it out any more.
   step("refuse-credentials");
@@ -537,6 +555,16 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   const bool untold = tenant.had_webhooks && tenant.held_until.empty();
   const bool set_back = held_until > std::chrono::system_clock::now() + settings_.held; // the clock
   if (untold || set_back) ZOO_TRY_VOID(hold());
+  step("place");
+  ZOO_TRY(const auto place, place_of_room());
+  if (place.is == RoomPlace::Is::elsewhere) {
+    ZOO_TRY_VOID(tell("OtherStore", place.words));
+    return later();
+  }
+  if (place.is == RoomPlace::Is::given_up) {
+    log::warning("tenants", "tenant {}: what it has in another store stays there", tenant.id);
+    return forget();
+  }
   ZOO_TRY_VOID(pass.discover_kinds());
 
   // Webhooks and policies first: a closed one would hold up all that follows, and for ever.
@@ -606,24 +634,16 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
     return later();
   }
 
-  // (6) Nobody has been admitted for long: nothing of it is written any more.
-  step("virtual-objects");
-  ZOO_TRY_VOID(virtuals::sweep(led_, {tenant.id, tenant.uid}));
-  step("record");
+  // What is empty may be another store, since a moment ago.
+  ZOO_TRY(const auto still, place_of_room());
+  if (still.is != RoomPlace::Is::here) return later();
   for (const auto& space : proof.foreign()) {
     log::warning("tenants",
                  "tenant {} is deleted; namespace {} under its prefix stays, for it does not carry "
                  "label {}={}",
                  tenant.id, space, k_tenant_label, tenant.id);
   }
-  ZOO_TRY(const auto now, read_tenant(led_, tenant.id));
-  if (now.uid != tenant.uid) return Next{milliseconds(0)};
-  if (auto gone = led_.remove(k_tenant_kind, tenant.id, now.resource_version); !gone) {
-    if (gone.error().code() == Code::not_found) return Next{};
-    return fail(std::move(gone).error());
-  }
-  log::info("tenants", "tenant {} is deleted", tenant.id);
-  return Next{};
+  return forget();
 }
 
 } // namespace zoo::tenants

@@ -4,7 +4,7 @@
 # timeout: 900
 # The upstream is away, and then its etcd is swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other
 # store lacks, be it pods, nodes, classes, volumes or Services; a cluster that is ordered in the first store stays; nothing of the cluster
-# is made in the other one; and with the first store all goes on.
+# is made in the other one, and nothing there is taken for a cluster's that is deleted meanwhile; and with the first store all goes on.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
@@ -58,6 +58,9 @@ order() { upstream apply -f - <<<'{"apiVersion":"kosmos.io/v1alpha1","kind":"Vir
 eventually "another cluster is ordered upstream" 60 order
 eventually "and comes up" 120 phase_is t2 Initialized
 ordered=$(cluster_id t2)
+require "a third cluster" ctl cluster create t3 --node kwok-2 --dns none
+eventually "has something upstream" 90 condition_is t3 Synced "True Synced"
+leaving=$(cluster_id t3)
 
 # What zood's own credential stands on, so that it is good in the other store, too: the worst case.
 etcd() { curl -sf --max-time 10 "http://127.0.0.1:$(($(<"$up/port") + 10))/v3/kv/$1" -d "$2"; }
@@ -70,6 +73,7 @@ version=$(upstream version -o json | jq -r '.serverVersion.gitVersion | ltrimstr
 failures() { grep -cE "$id: n/$1: " "$zood_dir.log"; }
 failed_before=$(failures kwok-1)
 check "the upstream goes away" "$ZOO_UPSTREAM" stop --dir "$up"
+eventually "which the cluster says" 60 condition_is t1 Synced "False NotReached"
 in_vain() { (($(failures kwok-1) > failed_before)); }
 eventually "its nodes are looked for in vain" 150 in_vain
 expect "nothing of the cluster's goes for that" "$before" "$(state)"
@@ -100,6 +104,19 @@ kept_order() { grep -q "upstream's order default/t2: .*the virtual cluster stays
 eventually "an order that is not there is not taken for gone" 330 kept_order
 expect "the cluster stays" "$ordered Initialized" "$(cluster_id t2) $(field t2 .status.phase)"
 expect "nothing of it is in the other store" "" "$(upstream get namespaces -o name | grep -F "$id-")"
+
+# As another zood would have it there, which has the same ID by chance.
+upstream apply -f - >/dev/null <<<"{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"$leaving-default\",\"labels\":{\"tenant.kubezoo.io/id\":\"$leaving\"}}}"
+check "a cluster is to go meanwhile" ctl cluster delete t3 --no-wait
+waits_for_store() { [[ $(field t3 .status.message) == *"what it has upstream to go: the upstream that it was in"* ]]; }
+eventually "which waits for the store that it was in" 120 waits_for_store
+stays() { upstream get namespace "$leaving-default" -o json | jq -r '.metadata | select(.deletionTimestamp == null) | .name'; }
+expect "nothing goes in the other one" "$leaving-default" "$(stays)"
+lost=$(field t3 .status.message | sed -n 's/.*leave-upstream=\([0-9a-f-]*\).*/\1/p')
+check "what is in the first one is left there by wish" "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" annotate virtualcluster t3 -n default "clusters.zoo.kubezoo.io/leave-upstream=$lost"
+third_gone() { ! ctl cluster get t3 2>/dev/null; }
+eventually "and the cluster ends" 120 third_gone
+expect "nothing has gone for that, either" "$leaving-default" "$(stays)"
 
 require "the first store is back" swap etcd.aside --nodes 2
 eventually "all is well again" 150 condition_is t1 Synced "True Synced"

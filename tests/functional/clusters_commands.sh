@@ -20,6 +20,9 @@ ctl_home() { env -u KUBECONFIG PATH="${KUBECTL%/*}:$PATH" "$ZOO_BUILD/bin/zooctl
 
 check "kubectl has a context of its user's own" kubectl_of config set-context mine --cluster=mine --user=mine
 check "which is current" kubectl_of config use-context mine
+check "and one of the cluster's name" kubectl_of config set-context t1 --cluster=mine --user=mine
+check_fails "which connect leaves as it is" "has a context 't1' that was not made by .zooctl cluster connect" ctl_home cluster connect t1
+check "until its user takes it away" kubectl_of config delete-context t1
 expect_match "connect says what is current" 'the current context is now t1' "$(ctl_home cluster connect t1 2>&1)"
 check "kubectl works in the cluster" kubectl_of create namespace made
 expect "its file is its user's alone" 600 "$(stat -c %a "$HOME/.kube/config")"
@@ -61,9 +64,17 @@ cp "$log" "$log.1" && : >"$log" # as the keeper puts it aside
 echo "the second of the test" >>"$log"
 eventually "after the log was put aside, too" 30 followed "the second of the test"
 expect "each line once" 1 "$(grep -c 'the first of the test' "$TMPDIR/followed")"
+expect "without a word" "" "$(cat "$TMPDIR/follow.err")"
+stop_zood || failed "zood ends" <<<"status $?"
+told() { says_line -F -- "$1" <"$TMPDIR/follow.err"; }
+eventually "which is told to whoever follows" 30 told "the log goes on when zood answers again"
+echo "the third of the test" >>"$log"
+start_clusters
+eventually "the log goes on where it was" 60 followed "the third of the test"
+check "which is told, too" told "zood answers again"
+expect "each line once all the same" 1 "$(grep -c 'the second of the test' "$TMPDIR/followed")"
 kill "$follower"
 wait "$follower" 2>/dev/null
-expect "without an error" "" "$(cat "$TMPDIR/follow.err")"
 check_status "a component that is not there" 64 ctl_home cluster logs t1 kubelet
 
 # ---- an authority follows another ---------------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds k_until_known{500};
 constexpr milliseconds k_full_pause{300'000};
+constexpr milliseconds k_room_look{200}; ///< several may go together
+constexpr std::size_t k_woken = 32;      ///< that are tried again at a time, if there is room
 /// How long the cluster's API server may take to store what it has asked to be changed upstream.
 constexpr std::int64_t k_asked_seconds = 10;
 
@@ -353,7 +355,9 @@ Result<WorkNext> Mirror::create(const Target& target, const MirrorFacts& facts, 
   if (!body)
     return refuse(target, facts, words_out(room_.mapping(), body.error().message()), attempts);
   auto place = claim(target.kind, target.key, *object);
-  if (!place) return refuse(target, facts, place.error().message(), attempts);
+  if (!place)
+    return refuse(target, facts, place.error().message(), attempts,
+                  place.error().code() == Code::forbidden);
   ZOO_TRY_VOID(room_.open_namespace(target.at.space));
   const auto lease = room_.as_tenant.take();
   const auto made =
@@ -408,7 +412,9 @@ Result<WorkNext> Mirror::change(const Target& target, const MirrorFacts& facts, 
              dressed_anew(row, std::move(outward), *wish, keys == known.end() ? "" : keys->second));
   if (!body) return refuse(target, facts, words_out(own, body.error().message()), attempts);
   auto place = claim(target.kind, target.key, *object);
-  if (!place) return refuse(target, facts, place.error().message(), attempts);
+  if (!place)
+    return refuse(target, facts, place.error().message(), attempts,
+                  place.error().code() == Code::forbidden);
   const auto lease = room_.as_tenant.take();
   const auto done = (*lease).update(path_there(row, target.at), *body);
   if (done) {
@@ -478,7 +484,7 @@ Result<WorkNext> Mirror::show(const Target& target, const MirrorFacts& facts) {
 
 /// An event says why, in the cluster's words.
 Result<WorkNext> Mirror::refuse(const Target& target, const MirrorFacts& facts,
-                                const std::string& why, unsigned attempts) {
+                                const std::string& why, unsigned attempts, bool crowded) {
   const auto print = fingerprint(json(why));
   const WorkNext again{refused_pause(attempts), true};
   if (!facts.here || print == facts.told) return again;
@@ -495,7 +501,7 @@ Result<WorkNext> Mirror::refuse(const Target& target, const MirrorFacts& facts,
       (*lease).create(kube::path({"api", "v1", "namespaces", target.at.space, "events"}),
                       not_synced_event(about, row.kind, why));
   if (!told) log::debug("clusters", "{}: {}: {}", room_.id, target.key, told.error().text());
-  sides_[target.kind].table.set_told(target.key, print);
+  sides_[target.kind].table.set_told(target.key, print, crowded);
   log::info("clusters", "{}: {} {} is not taken: {}", room_.id, row.resource, target.key, why);
   room_.changed();
   return again;
@@ -504,15 +510,23 @@ Result<WorkNext> Mirror::refuse(const Target& target, const MirrorFacts& facts,
 void Mirror::accepted(const Target& target, const MirrorFacts& facts) {
   if (facts.told == 0) return;
   sides_[target.kind].table.set_told(target.key, 0);
+  if (facts.crowded) room_made(target.kind); // for the next of those that have waited
   room_.changed();
 }
 
 /// Something of a kind of which the cluster may have so many is not upstream any more, or needs
-/// less there.
+/// less there. However much goes together, it is looked for once what has room now.
 void Mirror::room_made(std::size_t kind) {
   if (mirror_kinds()[kind].ports == nullptr) return;
-  for (const auto& key : sides_[kind].table.refused_keys())
+  room_.queue.add(room_.id, fmt::format("y/{}", kind), Lane::then, k_room_look);
+}
+
+/// No more than there is room for: the others would be refused once more, each by a question.
+WorkNext Mirror::fill_room(const std::string& rest) {
+  const auto kind = static_cast<std::size_t>(std::stoul(rest));
+  for (const auto& key : sides_[kind].table.fitting(k_woken))
     room_.queue.add(room_.id, queue_key(kind, key), Lane::then);
+  return WorkNext{};
 }
 
 void Mirror::set_limits(const MirrorLimits& limits) {

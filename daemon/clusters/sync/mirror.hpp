@@ -48,6 +48,7 @@ public:
   /// Blocking.
   Result<WorkNext> work(const std::string& rest, unsigned attempts);
   Result<WorkNext> patrol(const std::string& rest);
+  WorkNext fill_room(const std::string& rest); ///< "y/": what was refused for want of it
 
   /// A Service is being made or changed by the cluster's own API server, which asks for it: what it
   /// becomes there is not changed back for a while.
@@ -109,9 +110,9 @@ private:
                                                     const nlohmann::json& metadata)>& each) const;
   Result<WorkNext> show(const Target& target, const MirrorFacts& facts);
   Result<WorkNext> refuse(const Target& target, const MirrorFacts& facts, const std::string& why,
-                          unsigned attempts);
+                          unsigned attempts, bool crowded = false);
   void accepted(const Target& target, const MirrorFacts& facts);
-  void room_made(std::size_t kind); ///< what is limited may be tried again
+  void room_made(std::size_t kind); ///< what is limited may be tried again, soon
   /// What is to be sent upstream. A refusal is Code::invalid or forbidden.
   Result<nlohmann::json> inward(const MirrorKind& kind, const MirrorWish& wish,
                                 nlohmann::json object) const;

@@ -172,9 +172,10 @@ void MirrorTable::set_shown(const std::string& key, std::uint64_t version) {
   if (const auto found = objects_.find(key); found != objects_.end()) found->second.shown = version;
 }
 
-void MirrorTable::set_told(const std::string& key, std::uint64_t told) {
+void MirrorTable::set_told(const std::string& key, std::uint64_t told, bool crowded) {
   const std::scoped_lock lock(mutex_);
-  if (const auto found = objects_.find(key); found != objects_.end()) tell(found->second, told);
+  if (const auto found = objects_.find(key); found != objects_.end())
+    tell(found->second, told, crowded);
 }
 
 void MirrorTable::set_asked(const std::string& key, std::int64_t when) {
@@ -203,19 +204,31 @@ std::size_t MirrorTable::refused() const {
   return refused_;
 }
 
-std::vector<std::string> MirrorTable::refused_keys() const {
+std::vector<std::string> MirrorTable::fitting(std::size_t most) const {
   std::vector<std::string> out;
   const std::scoped_lock lock(mutex_);
   if (refused_ == 0) return out;
-  for (const auto& [key, facts] : objects_)
-    if (facts.told != 0) out.push_back(key);
+  auto services = limits_.services - std::min(limits_.services, taken_.services);
+  auto ports = limits_.node_ports - std::min(limits_.node_ports, taken_.node_ports);
+  for (const auto& [key, facts] : objects_) {
+    if (out.size() >= most) break;
+    if (facts.told == 0 || !facts.crowded || !facts.here) continue;
+    // As judge() has it.
+    const std::uint32_t place = facts.taken ? 0 : 1;
+    const auto more = facts.here->ports - std::min(facts.here->ports, facts.taken.value_or(0));
+    if (place > services || more > ports) continue;
+    services -= place;
+    ports -= more;
+    out.push_back(key);
+  }
   return out;
 }
 
-void MirrorTable::tell(MirrorFacts& facts, std::uint64_t told) {
+void MirrorTable::tell(MirrorFacts& facts, std::uint64_t told, bool crowded) {
   if (facts.told == 0 && told != 0) ++refused_;
   if (facts.told != 0 && told == 0) --refused_;
   facts.told = told;
+  facts.crowded = crowded;
 }
 
 void MirrorTable::set_full(bool full) {

@@ -23,6 +23,7 @@ struct MirrorFacts {
   std::optional<MirrorThere> there;
   std::uint64_t shown = 0; ///< the version of upstream's that the cluster shows
   std::uint64_t told = 0;  ///< fingerprint of the refusal that was told last; 0: none
+  bool crowded = false;    ///< it was refused since the cluster may have no more of them
   std::int64_t asked = 0;  ///< Unix seconds: when the cluster's API server had it changed
   /// nodePorts that are counted for it, which is counted itself; nothing: it is not upstream.
   std::optional<std::uint32_t> taken;
@@ -85,7 +86,7 @@ public:
 
   std::optional<MirrorFacts> look(const std::string& key) const;
   void set_shown(const std::string& key, std::uint64_t version);
-  void set_told(const std::string& key, std::uint64_t told);
+  void set_told(const std::string& key, std::uint64_t told, bool crowded = false);
   void set_asked(const std::string& key, std::int64_t when);
 
   /// Each key of which something is to be done, by what is known. `up`: something of upstream's is
@@ -93,7 +94,9 @@ public:
   std::vector<std::string> undone(bool up, std::int64_t now) const;
   std::size_t size() const;
   std::size_t refused() const; ///< of which a refusal was told
-  std::vector<std::string> refused_keys() const;
+  /// Of those that were refused for want of room, which there would be room for now, all together:
+  /// so many at most.
+  std::vector<std::string> fitting(std::size_t most) const;
   bool full() const; ///< something was left out since begin_here()
 
 private:
@@ -102,7 +105,7 @@ private:
   void count(MirrorFacts& facts);
   void take(MirrorFacts& facts, std::optional<std::uint32_t> ports);
   void set_full(bool full);
-  void tell(MirrorFacts& facts, std::uint64_t told);
+  void tell(MirrorFacts& facts, std::uint64_t told, bool crowded = false);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, MirrorFacts> objects_;

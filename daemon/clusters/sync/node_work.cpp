@@ -124,7 +124,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
     ZOO_TRY_VOID(known_store(*lease, false));
   }
   const auto wished = wish();
-  std::optional<NodeTrouble> trouble;
+  std::optional<Trouble> trouble;
   auto next = parts_.node_look;
   if (!wished.named) {
     const auto all = wished.all_nodes();
@@ -148,7 +148,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
       ZOO_TRY(const auto room, room_of(name, *host));
       ZOO_TRY_VOID(keep_node(named_node(*host, room)));
     } else {
-      trouble = NodeTrouble{"NodeNotFound", "there is no such node upstream"};
+      trouble = Trouble{"NodeNotFound", "there is no such node upstream"};
       const auto lease = own_.take();
       const auto there = (*lease).get(node_path(name));
       if (there) ZOO_TRY_VOID(keep_node(lost_node(name)));

@@ -181,9 +181,13 @@ SyncState SyncedCluster::state() const {
     out.nodes_reason = out.nodes_ready ? "Ready" : "Preparing";
     out.nodes_message = out.nodes_ready ? "its nodes are there" : "its nodes are being made";
   }
-  if (!trouble_.empty()) {
-    out.reason = trouble_reason_;
-    out.message = trouble_;
+  const auto& trouble = own_trouble_.message.empty() ? upstream_trouble_ : own_trouble_;
+  if (!trouble.message.empty()) {
+    out.reason = trouble.reason;
+    out.message = trouble.message;
+  } else if (upstream_away_) {
+    out.reason = "NotReached";
+    out.message = "the upstream does not answer: nothing is copied or deleted before it does";
   } else if (!unheard.empty()) {
     out.reason = "NotReached";
     out.message = unheard;
@@ -226,15 +230,25 @@ void SyncedCluster::tell_if_other() {
   parts_.changed(id_);
 }
 
-void SyncedCluster::set_trouble(std::string reason, std::string message) {
+void SyncedCluster::set_trouble(Trouble& which, Trouble now) {
   bool other = false;
   {
     const std::scoped_lock lock(mutex_);
-    other = trouble_ != message;
-    trouble_reason_ = std::move(reason);
-    trouble_ = message;
+    other = which.message != now.message;
+    which = now;
   }
-  if (other && !message.empty()) log::warning("clusters", "{}: {}", wish().key, message);
+  if (other && !now.message.empty()) log::warning("clusters", "{}: {}", wish().key, now.message);
+  tell_if_other();
+}
+
+void SyncedCluster::set_upstream_away(bool away) {
+  if (upstream_away_.exchange(away) == away) return;
+  if (!away) { // what was tried meanwhile has long pauses by now
+    reread();
+    look_at_nodes();
+    for (std::size_t kind = 0; kind < mirror_kinds().size(); ++kind)
+      mirror_.reread(kind);
+  }
   tell_if_other();
 }
 
@@ -304,7 +318,7 @@ void SyncedCluster::run(const std::stop_token& stop) {
       stop, [&] { return follow(stop); },
       [this](const Error& error) {
         const bool replaced = error.code() == Code::internal;
-        set_trouble(replaced ? "StoreReplaced" : "NotReached", error.message());
+        set_trouble(own_trouble_, {replaced ? "StoreReplaced" : "NotReached", error.message()});
       });
 }
 
@@ -344,7 +358,7 @@ Result<void> SyncedCluster::follow(const std::stop_token& stop) {
     seen.clear();
     listed_ = true;
     mirror_.pods_noted();
-    set_trouble("", "");
+    set_trouble(own_trouble_, {});
     queue_.add(id_, "a/", Lane::first);
   };
   return hear_once(std::move(access), watch, parts_.patrol, stop_.get_token(), stop);
@@ -466,7 +480,7 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
   queue_.add(id_, "k/", Lane::first);
   log::debug("clusters", "{}: patrol: {} pods upstream, {} to be looked at", id_, seen.size(),
              drift);
-  tell_if_other();
+  set_trouble(upstream_trouble_, {});
   return Next{reconcile::jittered(parts_.patrol)};
 }
 
@@ -481,6 +495,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "d/" ? learn_dns()
                       : kind == "m/" ? mirror_.work(rest, work.attempts)
                       : kind == "x/" ? mirror_.patrol(rest)
+                      : kind == "y/" ? Result<Next>(mirror_.fill_room(rest))
                       : kind == "s/" ? labels_.work(rest, work.attempts)
                       : kind == "t/" ? tokens_.work(rest)
                       : kind == "h/" ? Result<Next>(judge_.work(rest))
@@ -497,8 +512,9 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
   log::at(long_known ? LogLevel::debug : LogLevel::info, "clusters", "{}: {}: {}", id_, work.key,
           looked.error().text());
   if (kind == "a/")
-    set_trouble(looked.error().code() == Code::internal ? "StoreReplaced" : "NotReached",
-                looked.error().message());
+    set_trouble(upstream_trouble_,
+                {looked.error().code() == Code::internal ? "StoreReplaced" : "NotReached",
+                 looked.error().message()});
   const auto pause = milliseconds(100) * (1L << std::min(work.attempts, 9U));
   return {reconcile::jittered(std::min<milliseconds>(pause, milliseconds(60'000))), true};
 }

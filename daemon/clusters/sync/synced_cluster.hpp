@@ -49,7 +49,7 @@ struct SyncerParts {
   /// The state of the cluster of this ID is another one. Any thread; must not block.
   std::function<void(const std::string& id)> changed;
   /// Nodes that some cluster has alone. Any thread; must not block.
-  std::function<NodeNames()> reserved;
+  std::function<NodeNames()> reserved{};
   bool quota_fence = true; ///< clusters.quota_fence
   std::chrono::milliseconds patrol{300'000};
   std::chrono::milliseconds lease{10'000};
@@ -99,13 +99,15 @@ public:
   void reread(std::size_t kind) { mirror_.reread(kind); } ///< the same of one mirrored kind
   /// Ends what is under way within moments. Any thread.
   void stop_calls() { stop_.request_stop(); }
+  /// Upstream is not heard, or is again: then it is read as a whole. Any thread.
+  void set_upstream_away(bool away);
 
   using Next = WorkNext;
   Next work(const FairQueue::Work& work); ///< a worker's thread; blocks
 
 private:
   using Lease = upstream::Connections::Lease;
-  struct NodeTrouble {
+  struct Trouble {
     std::string reason, message;
   };
   struct RoomWait {
@@ -119,7 +121,7 @@ private:
   void run(const std::stop_token& stop); ///< the thread
   Result<void> follow(const std::stop_token& stop);
   void note(const nlohmann::json& pod);
-  void set_trouble(std::string reason, std::string message);
+  void set_trouble(Trouble& which, Trouble now);
   void tell_if_other();
   Result<Next> patrol();
   Result<void> sweep_namespaces(upstream::ControlApi& api);
@@ -194,11 +196,11 @@ private:
   mutable std::mutex mutex_;
   SyncWish wish_;
   SyncState told_;
-  std::unordered_set<std::string> kept_;            ///< the nodes that it is to have
-  std::map<std::string, NodeTrouble> node_trouble_; ///< of nodes that are not as they should be
-  std::set<std::string> nodes_seen_;                ///< that were looked at
-  std::map<std::string, Capacity> others_;          ///< what pods of others asked for on them
-  std::string trouble_reason_, trouble_;            ///< of the whole
+  std::unordered_set<std::string> kept_;        ///< the nodes that it is to have
+  std::map<std::string, Trouble> node_trouble_; ///< of nodes that are not as they should be
+  std::set<std::string> nodes_seen_;            ///< that were looked at
+  std::map<std::string, Capacity> others_;      ///< what pods of others asked for on them
+  Trouble own_trouble_, upstream_trouble_;      ///< why a side was not read; the latter by patrol()
   std::string own_store_, upstream_store_;
   std::string dns_; ///< the address of Service kube-system/kube-dns; "": not known, or none
   /// Owners of pods that had no room, by UID: when the next one may be made anew.
@@ -207,6 +209,7 @@ private:
   std::string api_address_, api_trouble_;
   std::atomic<bool> listed_ = false, known_ = false;
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
+  std::atomic<bool> upstream_away_ = false;
   ListTurns list_turns_{ListTurns::max()};
   const SyncRoom room_;
   Mirror mirror_;

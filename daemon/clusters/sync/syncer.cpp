@@ -12,6 +12,12 @@
 #include <utility>
 
 namespace zoo::clusters::sync {
+namespace {
+
+/// Without a watch of upstream's pods: one that has ended is opened again in less than that.
+constexpr std::chrono::seconds k_unheard{5};
+
+} // namespace
 
 Syncer::Syncer(upstream::Upstream& upstream, net::Loop& loop, SyncerParts parts, unsigned workers)
     : upstream_(upstream), loop_(loop), parts_([&] {
@@ -40,6 +46,9 @@ void Syncer::start() {
       hear_pod(type, key.name_space, key.name, object);
     };
     pods.began = [this] { reread_all(); };
+    absence_ =
+        std::make_unique<Absence>(loop_, k_unheard, [this](bool away) { upstream_away(away); });
+    pods.hearing = [this](bool hears) { absence_->heard(hears); };
     auto& caller = upstream_.caller(loop_);
     pods_ = std::make_unique<upstream::ChangeFollower>(upstream_, loop_, caller, "/api/v1/pods",
                                                        upstream::Selection::by_labels(k_id_label),
@@ -134,6 +143,7 @@ void Syncer::stop() {
     pods_.reset();
     nodes_.reset();
     objects_.clear();
+    absence_.reset();
   });
   const std::scoped_lock lock(mutex_, left_mutex_);
   clusters_.clear();
@@ -155,6 +165,7 @@ void Syncer::follow(SyncWish wish) {
     auto& slot = clusters_[wish.id];
     if (slot == nullptr) {
       slot = std::make_shared<SyncedCluster>(parts_, queue_, std::move(wish));
+      slot->set_upstream_away(away_);
       return;
     }
     there = slot;
@@ -219,6 +230,19 @@ void Syncer::reread_all() {
   const std::scoped_lock lock(mutex_);
   for (const auto& [id, cluster] : clusters_)
     cluster->reread();
+}
+
+void Syncer::upstream_away(bool away) {
+  if (away) log::warning("clusters", "the upstream is not heard: virtual clusters wait for it");
+  std::vector<std::shared_ptr<SyncedCluster>> all;
+  {
+    const std::scoped_lock lock(mutex_);
+    away_ = away;
+    for (const auto& [id, cluster] : clusters_)
+      all.push_back(cluster);
+  }
+  for (const auto& cluster : all)
+    cluster->set_upstream_away(away);
 }
 
 void Syncer::run(const std::stop_token& stop) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/clusters/sync/absence.hpp"
 #include "daemon/clusters/sync/synced_cluster.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/change_follower.hpp"
@@ -63,6 +64,7 @@ private:
                    std::string_view object);
   void follow_objects();
   void reread_all();
+  void upstream_away(bool away); ///< of the loop: clusters say so
   void run(const std::stop_token& stop);
 
   upstream::Upstream& upstream_;
@@ -72,9 +74,11 @@ private:
   FairQueue queue_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<SyncedCluster>> clusters_;
+  bool away_ = false; ///< upstream_away(), under mutex_
   std::mutex left_mutex_;
   std::vector<std::shared_ptr<SyncedCluster>> left_; ///< whom somebody had in hand when they left
-  std::unique_ptr<upstream::ChangeFollower> pods_, nodes_; ///< the loop's
+  std::unique_ptr<Absence> absence_;                 ///< of upstream, as pods_ hears it; the loop's
+  std::unique_ptr<upstream::ChangeFollower> pods_, nodes_; ///< likewise
   std::vector<std::unique_ptr<upstream::ChangeFollower>>
       objects_; ///< likewise; Events behind the mirror_kinds()
   const unsigned workers_;

@@ -168,3 +168,42 @@ TEST_CASE("what others use stays, and what is gone is not gone back to") {
   CHECK(disconnect_in_file(directory / "none", "t1").error().code() == Code::not_found);
   CHECK_FALSE(fs::exists(directory / "none"));
 }
+
+TEST_CASE("connect replaces nothing that somebody else has put there") {
+  TemporaryDirectory directory;
+  const auto file = directory / "config";
+  const std::string of_user = "apiVersion: v1\nkind: Config\ncurrent-context: prod\n";
+  struct Case {
+    const char* what;
+    std::string text;
+  };
+  const Case cases[] = {
+      {"context 't1'", "contexts:\n- name: t1\n  context: {cluster: prod, user: me}\n"},
+      {"cluster 'zoo-t1'", "clusters:\n- name: zoo-t1\n  cluster: {server: https://prod:6443}\n"},
+      {"user 'admin-t1'", "users:\n- name: admin-t1\n  user: {token: precious}\n"}};
+  for (const auto& [what, text] : cases) {
+    CAPTURE(what);
+    REQUIRE(file::write(file, of_user + text, 0600).has_value());
+    const auto refused = connect_in_file(file, config_of("t1"));
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().code() == Code::conflict);
+    CHECK(refused.error().message().find(what) != std::string::npos);
+    CHECK(*file::read(file) == of_user + text);
+    CHECK(connect_in_file(file, config_of("t2")).has_value()); // other names are free
+  }
+}
+
+TEST_CASE("connect replaces what a version before has put there without a mark") {
+  TemporaryDirectory directory;
+  const auto file = directory / "config";
+  REQUIRE(connect_in_file(file, config_of("t1")).has_value());
+  auto text = *file::read(file);
+  // The marks of the cluster and of the user; that of the context stays.
+  const std::string mark = "zoo.kubezoo.io/connected";
+  std::size_t marks = 0;
+  for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark), ++marks)
+    text.replace(at, mark.size(), "some.other/extension");
+  CHECK(marks == 2);
+  REQUIRE(file::write(file, text, 0600).has_value());
+  CHECK(connect_in_file(file, config_of("t1")).has_value());
+}

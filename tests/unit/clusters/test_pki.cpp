@@ -27,9 +27,9 @@ struct PkiWorld {
   }();
 
   std::vector<std::string> ensure(Clock::time_point now = Clock::now()) {
-    auto written = ensure_pki(directory.path(), wish, now);
-    REQUIRE(written);
-    return *std::move(written);
+    std::vector<std::string> written;
+    REQUIRE(ensure_pki(directory.path(), wish, now, written));
+    return written;
   }
   crypto::Certificate certificate(const std::string& name) const {
     const auto text = file::read(directory.path() / "pki" / (name + ".crt"));

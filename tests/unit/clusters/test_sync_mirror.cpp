@@ -498,6 +498,58 @@ TEST_CASE("a cluster has no more Services and nodePorts upstream than it may") {
   CHECK(again.taken() == MirrorLimits{0, 0});
 }
 
+TEST_CASE("of what was refused for want of room no more is tried again than there is room for") {
+  MirrorTable table;
+  table.set_limits({4, 3});
+  const auto fits = [&table](std::size_t most) {
+    auto out = table.fitting(most);
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  const auto put_there = [&table](const std::string& key, std::uint32_t ports) {
+    auto place = table.claim(key, ports);
+    REQUIRE(place);
+    table.note_here(key, {"v-" + key, "h", ports});
+    MirrorThere there{"p-" + key, "v-" + key, "h"};
+    there.version = 1;
+    table.note_there(key, there);
+    place->done();
+  };
+  put_there("a/x", 2);
+  put_there("a/y", 0);
+  put_there("a/z", 0);
+  CHECK(fits(9).empty());
+  for (const auto* key : {"b/1", "b/2", "b/3"}) {
+    table.note_here(key, {"v", "h", 0});
+    table.set_told(key, 7, true);
+  }
+  table.note_here("b/invalid", {"v", "h", 0});
+  table.set_told("b/invalid", 7); // room does not help it
+  CHECK(table.refused() == 4);
+  CHECK(fits(9).size() == 1); // one place is left
+  table.drop_there("a/y");
+  table.drop_there("a/z");
+  CHECK(fits(9) == std::vector<std::string>{"b/1", "b/2", "b/3"});
+  CHECK(fits(2).size() == 2);
+  CHECK(fits(0).empty());
+  // Of nodePorts one is left, which is enough for either.
+  for (const auto* key : {"b/1", "b/2"})
+    table.note_here(key, {"v", "h2", 1});
+  table.note_here("b/3", {"v", "h2", 2});
+  CHECK(fits(9).size() == 1);
+  CHECK(fits(9) != std::vector<std::string>{"b/3"});
+  table.drop_there("a/x");
+  table.set_told("b/1", 0); // it was taken
+  CHECK(fits(9) == std::vector<std::string>{"b/2", "b/3"});
+  // One that is there and wants more needs no place, but ports.
+  put_there("a/x", 3);
+  table.note_here("a/x", {"v-a/x", "h2", 4});
+  table.set_told("a/x", 7, true);
+  CHECK(fits(9).empty());
+  table.set_limits({1, 4});
+  CHECK(fits(9) == std::vector<std::string>{"a/x"});
+}
+
 TEST_CASE("a pod's tokens are the cluster's, in a Secret of the pod's") {
   auto pod =
       json::parse(R"({"metadata":{"name":"p","namespace":"default","uid":"v1"},"spec":{"volumes":[

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/keeper/cgroups.hpp"
+#include "daemon/keeper/keeper.hpp"
 #include "tests/unit/base/temporary_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -7,6 +8,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
 using namespace zoo;
 using namespace zoo::keeper;
@@ -57,6 +60,55 @@ TEST_CASE_FIXTURE(CgroupWorld, "a control plane has a cgroup with its bounds") {
   CHECK(text("abc123/cgroup.kill") == "1");
   take_back_controllers(root);
   CHECK(text("cgroup.subtree_control").starts_with('-'));
+}
+
+TEST_CASE_FIXTURE(CgroupWorld, "a cgroup in which something still ends is removed later") {
+  Cgroups cgroups(root);
+  make(root / "def456");
+  CHECK_FALSE(cgroups.clear());
+  cgroups.remove("abc123"); // which has files here, as processes there
+  cgroups.remove("def456");
+  CHECK(text("abc123/cgroup.kill") == "1");
+  CHECK(fs::exists(root / "abc123"));
+  CHECK(cgroups.clear());
+  fs::remove_all(root / "abc123");
+  fs::create_directory(root / "abc123"); // nothing is in it any more
+  CHECK(cgroups.clear());                // in the other one there is
+  CHECK_FALSE(fs::exists(root / "abc123"));
+  CHECK(fs::exists(root / "def456"));
+  SUBCASE("until it is gone") {
+    fs::remove_all(root / "def456");
+    CHECK_FALSE(cgroups.clear());
+  }
+  SUBCASE("unless a plan has it again") {
+    cgroups.limit("def456", {7, 0});
+    CHECK_FALSE(cgroups.clear());
+    CHECK(text("def456/memory.max") == "7");
+  }
+}
+
+TEST_CASE_FIXTURE(CgroupWorld, "cgroups of plans are told from the keeper's own") {
+  Cgroups cgroups(root);
+  make(root / "no-plan.service");
+  std::ofstream(root / "ghi789") << "";
+  CHECK(cgroups.present() == std::vector<std::string>{"abc123"});
+  CHECK(Cgroups().present().empty());
+}
+
+TEST_CASE_FIXTURE(CgroupWorld, "a keeper that was killed leaves no cgroup of a plan that is gone") {
+  make(root / "def456"); // of a plan that this keeper cannot read
+  const auto clusters = directory.path() / "clusters";
+  fs::create_directories(clusters / "def456" / "keeper");
+  fs::permissions(clusters, fs::perms::owner_all);
+  KeeperOptions options;
+  options.directory = clusters;
+  options.binaries = directory.path();
+  options.cgroup = root;
+  const auto keeper = Keeper::open(options);
+  REQUIRE(keeper);
+  CHECK(text("abc123/cgroup.kill") == "1");
+  CHECK(text("def456/cgroup.kill").empty());
+  CHECK(text("keeper/cgroup.kill").empty());
 }
 
 TEST_CASE_FIXTURE(CgroupWorld, "a keeper that is started in the child is of the same cgroup") {

@@ -3,13 +3,18 @@
 #include "daemon/keeper/keeper.hpp"
 #include "tests/unit/keeper/world.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 using namespace zoo;
 using namespace zoo::keeper;
@@ -24,14 +29,14 @@ struct RunningKeeper {
   std::thread thread;
   int ends_by;
 
-  RunningKeeper(const test::KeeperWorld& world, int signal) : ends_by(signal) {
+  RunningKeeper(const test::KeeperWorld& world, int signal, KeeperOptions options = {})
+      : ends_by(signal) {
     sigset_t set;
     ::sigemptyset(&set);
     ::sigaddset(&set, SIGTERM);
     ::sigaddset(&set, SIGINT);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     signals = file::Fd(::signalfd(-1, &set, SFD_CLOEXEC));
-    KeeperOptions options;
     options.directory = world.directory.path() / "clusters";
     options.binaries = world.binaries;
     auto opened = Keeper::open(options);
@@ -49,6 +54,29 @@ struct RunningKeeper {
     ::pthread_kill(thread.native_handle(), ends_by);
   }
 };
+
+/// Sending gives up after half a minute.
+file::Fd connection_to(const test::KeeperWorld& world) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const auto path = (world.directory.path() / "clusters" / "keeper.sock").string();
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  file::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval patience{30, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  REQUIRE(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  return socket;
+}
+
+/// The error that ends it; 0: all was sent.
+int send_all(const file::Fd& socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto size = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (size <= 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return 0;
+}
 
 Request request(Verb verb, std::string id = "abc123", bool wish = false) {
   Request out;
@@ -151,12 +179,7 @@ TEST_CASE("a keeper that ends with all that it keeps starts nothing, whoever wis
 TEST_CASE("a line that never ends is told so and cut off") {
   const test::KeeperWorld world;
   const RunningKeeper keeper(world, SIGINT);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const auto path = (world.directory.path() / "clusters" / "keeper.sock").string();
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  const file::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  REQUIRE(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  const auto socket = connection_to(world);
   const std::string much(k_longest_line + 1, 'x');
   std::size_t sent = 0;
   while (sent < much.size()) {
@@ -172,4 +195,57 @@ TEST_CASE("a line that never ends is told so and cut off") {
     said.append(bytes, static_cast<std::size_t>(size));
   }
   CHECK(said.find("the line is too long") != std::string::npos);
+}
+
+TEST_CASE("a client that reads nothing is cut off, and holds no connection for ever") {
+  const test::KeeperWorld world;
+  KeeperOptions options;
+  options.last_words = std::chrono::milliseconds(200);
+  const RunningKeeper keeper(world, SIGINT, options);
+  const auto socket = connection_to(world);
+  const auto line = text_of(request(Verb::state));
+  const auto is_closed = [&socket] {
+    pollfd asked{socket.get(), 0, 0};
+    return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLHUP) != 0;
+  };
+  SUBCASE("when it has asked for more than is kept for it") {
+    std::string lines;
+    for (int i = 0; i < 1'000; ++i)
+      lines += line;
+    int error = 0;
+    for (int i = 0; error == 0 && i < 1'000; ++i)
+      error = send_all(socket, lines);
+    CHECK((error == EPIPE || error == ECONNRESET));
+  }
+  SUBCASE("when it has said that it asks for nothing more") {
+    std::string lines; // more answers than the socket takes, and fewer than are kept
+    for (int i = 0; i < 6'000; ++i)
+      lines += line;
+    REQUIRE(send_all(socket, lines) == 0);
+    REQUIRE(::shutdown(socket.get(), SHUT_WR) == 0);
+    CHECK(test::until(is_closed, [] {}));
+  }
+  // Who reads is answered all the while.
+  const Client client(world.directory.path() / "clusters" / "keeper.sock");
+  CHECK(client.ask(request(Verb::state)).error().code() == Code::not_found);
+}
+
+TEST_CASE("what a client has asked for is sent, though it asks for nothing more") {
+  const test::KeeperWorld world;
+  const RunningKeeper keeper(world, SIGINT);
+  const auto socket = connection_to(world);
+  constexpr std::size_t k_times = 6'000;
+  std::string lines;
+  for (std::size_t i = 0; i < k_times; ++i)
+    lines += text_of(request(Verb::state));
+  REQUIRE(send_all(socket, lines) == 0);
+  REQUIRE(::shutdown(socket.get(), SHUT_WR) == 0);
+  std::size_t answers = 0;
+  char bytes[16 * 1024];
+  for (;;) {
+    const auto size = ::recv(socket.get(), bytes, sizeof(bytes), 0);
+    if (size <= 0) break;
+    answers += static_cast<std::size_t>(std::count(bytes, bytes + size, '\n'));
+  }
+  CHECK(answers == k_times);
 }

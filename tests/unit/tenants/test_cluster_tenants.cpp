@@ -5,6 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <atomic>
+
 using namespace zoo;
 using namespace zoo::tests;
 using nlohmann::json;
@@ -101,4 +104,52 @@ TEST_CASE("the Tenant of a virtual cluster goes when upstream is proven to be em
   CHECK(eventually([&] { return !must(service->of_clusters().remove(k_id)); }));
   CHECK(room.upstream.size() == 0);
   REQUIRE(eventually([&] { return made(*service); }));
+}
+
+TEST_CASE(
+    "what the Tenant of a virtual cluster has in another store is not looked for in this one") {
+  using Is = tenants::RoomPlace::Is;
+  Room room;
+  std::atomic<Is> is = Is::here;
+  std::atomic<bool> away = false;
+  const auto service = room.service(Room::settings(), [&](tenants::ControllerParts& parts) {
+    parts.room_place = [&](upstream::ControlApi&,
+                           const api::Tenant& tenant) -> Result<tenants::RoomPlace> {
+      CHECK(tenant.id == k_id);
+      if (away) return fail(Code::unavailable, "the upstream does not answer");
+      return tenants::RoomPlace{is, "the first store"};
+    };
+  });
+  REQUIRE(eventually([&] { return made(*service); }));
+  const auto api = room.upstream.connect();
+  auto& of_clusters = service->of_clusters();
+  must(of_clusters.open_namespace(*api, k_id, "clu5t3-default"));
+  const std::string space = "/api/v1/namespaces/clu5t3-default";
+  const auto waits_for = [&](const std::string& words) {
+    return eventually([&] {
+      const auto left = must(of_clusters.remove(k_id));
+      return left && left->find(words) != std::string::npos;
+    });
+  };
+  is = Is::elsewhere;
+  REQUIRE(waits_for("the first store"));
+  away = true;
+  REQUIRE(waits_for("the upstream does not answer"));
+  away = false;
+  REQUIRE(waits_for("the first store"));
+  const auto asked = room.upstream.requests();
+  CHECK(std::none_of(asked.begin(), asked.end(),
+                     [](const auto& each) { return each.starts_with("DELETE "); }));
+  CHECK(room.upstream.has(space));
+  const auto gone = [&] { return !must(of_clusters.remove(k_id)); };
+  SUBCASE("until that one is back") {
+    is = Is::here;
+    CHECK(eventually(gone));
+    CHECK(room.upstream.size() == 0);
+  }
+  SUBCASE("and stays there if it is given up") {
+    is = Is::given_up;
+    CHECK(eventually(gone));
+    CHECK(room.upstream.has(space));
+  }
 }
