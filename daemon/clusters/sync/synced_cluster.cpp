@@ -65,6 +65,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
   const auto nodes = wish.all_nodes();
   const auto weight = wish.weight;
   const auto limits = wish.limits;
+  std::vector<std::string> left, back; // nodes that it has no more, and has again
   {
     const std::scoped_lock lock(mutex_);
     const bool other = !wish.same(wish_);
@@ -74,9 +75,17 @@ void SyncedCluster::set_wish(SyncWish wish) {
     wish_ = std::move(wish);
     if (!other) return;
     if (other_share) opened_.clear(); // their fences are written anew
-    kept_ = {nodes.begin(), nodes.end()};
+    const auto before = std::exchange(kept_, {nodes.begin(), nodes.end()});
+    for (const auto& name : before)
+      if (!kept_.contains(name)) leaving_.try_emplace(name, FairQueue::Clock::now());
+    for (const auto& [name, since] : leaving_)
+      (kept_.contains(name) ? back : left).push_back(name);
+    for (const auto& name : back)
+      leaving_.erase(name);
     const auto old = [this](const std::string& name) { return !kept_.contains(name); };
-    std::erase_if(node_trouble_, [&old](const auto& each) { return old(each.first); });
+    std::erase_if(node_trouble_, [this, &old](const auto& each) {
+      return old(each.first) && !leaving_.contains(each.first);
+    });
     std::erase_if(nodes_seen_, old);
   }
   table_.set_share(std::move(share));
@@ -85,6 +94,11 @@ void SyncedCluster::set_wish(SyncWish wish) {
   queue_.add(id_, "o/", Lane::first); // nodes that it had
   for (const auto& name : nodes)
     queue_.add(id_, "n/" + name, Lane::first);
+  for (const auto& name : left)
+    queue_.add(id_, "r/" + name, Lane::first);
+  for (const auto& name : back)
+    for (const auto& key : table_.strand(name, false))
+      queue_.add(id_, "p/" + key, Lane::first);
   queue_.add(id_, "l/", Lane::first, milliseconds(1'000));
   queue_.add(id_, "d/", Lane::first);
   queue_.add(id_, "k/", Lane::first);
@@ -356,7 +370,6 @@ void SyncedCluster::note(const json& pod) {
   PodFacts facts;
   facts.node = kube::text_at(pod, "/spec/nodeName");
   facts.terms = status_terms(pod);
-  facts.claims = pod_claims(pod);
   facts.shown = fingerprint(shown_status(pod, facts.terms));
   const json::json_pointer grace("/metadata/deletionGracePeriodSeconds");
   if (pod.contains(grace) && pod.at(grace).is_number_integer())
@@ -370,6 +383,7 @@ void SyncedCluster::note(const json& pod) {
   here.given_up = phase == "Failed" && !here.ran &&
                   kube::text_at(pod, "/status/reason").starts_with(k_no_room_reason);
   here.bound = keeps_node(facts.node);
+  here.stranded = !here.bound && time_is_over(facts.node);
   here.tokens = !token_wants(pod).empty();
   // One that upstream does not run any more needs nothing there.
   if (here.bound && !here.ended)
@@ -387,7 +401,7 @@ void SyncedCluster::note(const json& pod) {
 // ---- upstream's ----
 
 void SyncedCluster::hear_pod(const std::string& key, std::string_view object, bool gone) {
-  table_.hear(key, gone ? nullptr : std::make_shared<const std::string>(object), gone);
+  table_.hear(key, std::make_shared<const std::string>(object), gone);
   if (known_) queue_.add(id_, "p/" + key, Lane::first);
 }
 
@@ -405,13 +419,11 @@ void SyncedCluster::reread() { queue_.add(id_, "a/", Lane::first); }
 
 /// A pod upstream as a list has it: what differs is looked at by itself, and read anew for that.
 void SyncedCluster::compare(const std::string& key, const json& object) {
-  auto there = there_of(object);
+  const auto there = there_of(object);
+  table_.note_there(key, there);
+  count_there(key, object);
   const auto facts = table_.look(key);
-  const bool ours = facts && facts->here && facts->here->uid == there.owner;
-  const bool ended = there.ended;
-  table_.note_there(key, std::move(there));
-  if (!ours) return;
-  if (!ended) table_.count(key, true);
+  if (!facts || !facts->here || facts->here->uid != there.owner) return;
   const auto own = pod_out(mapping(), kube::text_of(object));
   if (!own || fingerprint(shown_status(*own, facts->terms)) != facts->shown)
     table_.hear(key, nullptr, false);
@@ -452,12 +464,13 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
         seen.insert(key);
         compare(key, item);
       }));
-  if (table_.keep_there(seen)) try_refused("");
+  table_.keep_there(seen);
   known_ = true;
   for (const auto& key : table_.undone()) {
     ++drift;
     queue_.add(id_, "p/" + key, Lane::then);
   }
+  look_for_stray_pods();
   ZOO_TRY_VOID(sweep_namespaces(*lease));
   ZOO_TRY_VOID(tokens_.patrol());
   queue_.add(id_, "k/", Lane::first);

@@ -130,6 +130,7 @@ private:
   static PodThere there_of(const nlohmann::json& pod);
   void compare(const std::string& key, const nlohmann::json& object);
   void give_back(const std::string& key);
+  void count_there(const std::string& key, const nlohmann::json& pod, bool anew = false);
   void try_refused(const std::string& but); ///< what it takes of the share
   Result<void> take_heard(const std::string& key, const PodTable::Taken& taken);
   Result<void> show(const std::string& key, const PodFacts& facts, const std::string& object);
@@ -170,6 +171,9 @@ private:
   // node_work.cpp
   Result<Next> work_node(const std::string& name);
   Result<Next> remove_node(const std::string& name);
+  Result<bool> ask_to_leave(const std::string& name, bool over);
+  void look_for_stray_pods();
+  bool time_is_over(const std::string& node) const;
   Result<Next> renew_leases();
   Result<void> look_for_old_nodes();
   Result<void> keep_node(const nlohmann::json& wanted);
@@ -191,7 +195,9 @@ private:
   std::unordered_set<std::string> kept_;            ///< the nodes that it is to have
   std::map<std::string, NodeTrouble> node_trouble_; ///< of nodes that are not as they should be
   std::set<std::string> nodes_seen_;                ///< that were looked at
-  std::string trouble_reason_, trouble_;            ///< of the whole
+  /// Nodes that were taken from it, of which it perhaps has pods still: since when.
+  std::map<std::string, FairQueue::Clock::time_point> leaving_;
+  std::string trouble_reason_, trouble_; ///< of the whole
   std::string own_store_, upstream_store_;
   std::string dns_; ///< the address of Service kube-system/kube-dns; "": not known, or none
   /// Owners of pods that had no room, by UID: when the next one may be made anew.
