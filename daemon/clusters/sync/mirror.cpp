@@ -252,8 +252,11 @@ Result<WorkNext> Mirror::clear(std::size_t kind) {
     }));
   }
   const auto lease = room_.as_tenant.take();
-  for (const auto& [key, there] : left)
+  const WorkTime time;
+  for (const auto& [key, there] : left) {
+    if (time.over()) return WorkNext{milliseconds(0)}; // what is left is read again
     ZOO_TRY_VOID(remove_of(*lease, path_there(mirror_kinds()[kind], ObjectName(key)), there.uid));
+  }
   return WorkNext{};
 }
 

@@ -141,16 +141,19 @@ Result<void> NamespaceLabels::one_by_one(upstream::ControlApi& api, const std::s
   const auto uid = kube::text_at(patch, "/metadata/uid");
   auto keys = keys_in(patch);
   const auto change = patch["metadata"].value("labels", json::object());
+  const WorkTime time;
   for (const bool adds : {false, true}) {
     for (const auto& [key, value] : change.items()) {
       if (value.is_null() == adds) continue;
       json one = {{"metadata", {{"uid", uid}}}};
       one["metadata"]["labels"][key] = value;
-      const auto done = api.merge_patch(upstreams, one);
-      if (done) continue;
-      if (!is_refusal(done.error())) return fail(done.error());
-      log::warning("clusters", "{}: label {} of {} is not changed upstream: {}", room_.id, key,
-                   upstreams, done.error().message());
+      if (!time.over()) { // else it is not changed, as if it were refused, until the next turn
+        const auto done = api.merge_patch(upstreams, one);
+        if (done) continue;
+        if (!is_refusal(done.error())) return fail(done.error());
+        log::warning("clusters", "{}: label {} of {} is not changed upstream: {}", room_.id, key,
+                     upstreams, done.error().message());
+      }
       if (adds)
         keys.erase(key);
       else

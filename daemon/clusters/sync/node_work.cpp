@@ -231,7 +231,9 @@ Result<bool> SyncedCluster::ask_to_leave(const std::string& name, bool over) {
                   .map([](const auto&) {});
   }
   const auto pods = over ? std::vector<std::string>() : table_.on_node(name);
+  const WorkTime time;
   for (const auto& key : pods) {
+    if (time.over()) break; // those behind it are asked for in the next turn
     const ObjectName at(key);
     const json eviction = {{"apiVersion", "policy/v1"},
                            {"kind", "Eviction"},
@@ -264,7 +266,11 @@ Result<SyncedCluster::Next> SyncedCluster::renew_leases() {
   }
   const auto lease = own_.take();
   auto& api = *lease;
-  for (const auto& name : nodes) {
+  const WorkTime time;
+  // It goes on behind the one at which its time was over.
+  const auto last = std::find(nodes.begin(), nodes.end(), std::exchange(renewed_, ""));
+  for (auto at = last == nodes.end() ? nodes.begin() : last + 1; at != nodes.end(); ++at) {
+    const auto& name = *at;
     const json spec = {{"holderIdentity", name},
                        {"leaseDurationSeconds", k_lease_seconds},
                        {"renewTime", micro_time()}};
@@ -283,6 +289,9 @@ Result<SyncedCluster::Next> SyncedCluster::renew_leases() {
                                    {"spec", spec}});
     }
     if (!done) return fail(std::move(done).error());
+    if (!time.over()) continue;
+    renewed_ = name;
+    return Next{milliseconds(0)};
   }
   return Next{
       std::max<milliseconds>(parts_.lease, k_lease_pace * static_cast<std::int64_t>(nodes.size()))};

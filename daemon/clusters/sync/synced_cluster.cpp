@@ -433,7 +433,12 @@ void SyncedCluster::compare(const std::string& key, const json& object) {
 Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
   ZOO_TRY(const auto found, tenants::range(api, "/api/v1/namespaces", mapping().prefix()));
   const auto lease = own_.take();
+  const WorkTime time;
+  const auto last = std::exchange(swept_spaces_, "");
   for (const auto& space : found) {
+    if (space.name <= last) continue;
+    if (time.over()) break; // the next patrol goes on behind it
+    swept_spaces_ = space.name;
     const auto own = cluster_namespace(id_, space.name);
     if (!own || space.terminating || !space.labelled || space.label != id_) continue;
     const auto there = (*lease).get(kube::path({"api", "v1", "namespaces", *own}));
@@ -444,7 +449,14 @@ Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
     const std::scoped_lock lock(mutex_);
     opened_.erase(*own);
   }
+  if (!found.empty() && swept_spaces_ == found.back().name) swept_spaces_.clear();
   return {};
+}
+
+/// PersistentVolumes that the cluster shows and that are gone.
+Result<SyncedCluster::Next> SyncedCluster::sweep() {
+  ZOO_TRY_VOID(sweep_volumes(room_, swept_volumes_));
+  return Next{swept_volumes_.empty() ? k_volume_look : milliseconds(0)};
 }
 
 /// Everything that upstream has of the cluster is compared with what is known.
@@ -496,7 +508,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "h/" ? Result<Next>(judge_.work(rest))
                       : kind == "e/" ? events_.work()
                       : kind == "c/" ? classes_.work(parts_.names())
-                      : kind == "v/" ? sweep_volumes(room_).map([] { return Next{k_volume_look}; })
+                      : kind == "v/" ? sweep()
                       : kind == "w/"
                           ? keep_service_hook(room_).map([] { return Next{k_hook_look}; })
                       : kind == "k/" ? keep_api().map([] { return Next{}; })

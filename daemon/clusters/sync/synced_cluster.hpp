@@ -118,6 +118,7 @@ private:
   void tell_if_other();
   Result<Next> patrol();
   Result<void> sweep_namespaces(upstream::ControlApi& api);
+  Result<Next> sweep();
   Result<Next> learn_dns();
   DressTerms terms() const;
   SyncWish wish() const;
@@ -206,6 +207,8 @@ private:
   std::string api_address_, api_trouble_;
   std::atomic<bool> listed_ = false, known_ = false;
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
+  /// Where the work of these keys goes on, since its time was over: one worker at a time has each.
+  std::string renewed_, swept_spaces_, swept_volumes_;
   const SyncRoom room_;
   Mirror mirror_;
   NamespaceLabels labels_;
