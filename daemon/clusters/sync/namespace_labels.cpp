@@ -124,6 +124,8 @@ Result<WorkNext> NamespaceLabels::work(const std::string& name_space, unsigned a
   if (!own) return fail(own.error());
   const auto patch = labels_patch(*own, *there);
   if (patch.is_null()) return WorkNext{};
+  if (const auto pause = room_.pace.wait(); pause.count() != 0) return WorkNext{pause};
+  room_.pace.spend(kube::text_of(*own).size());
   const auto lease = room_.as_tenant.take();
   const auto done = (*lease).merge_patch(upstreams, patch);
   if (done) return WorkNext{};

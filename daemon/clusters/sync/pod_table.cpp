@@ -83,6 +83,7 @@ void PodTable::put_there(PodFacts& facts, std::optional<PodThere> there) {
     for (const auto& address : there->addresses)
       ++addresses_[address];
   facts.there = std::move(there);
+  if (!facts.there) put_bytes(facts, 0);
   if (facts.there && facts.here && facts.there->owner == facts.here->uid) facts.was_there = true;
 }
 
@@ -198,8 +199,31 @@ bool PodTable::uncount(const std::string& key) {
   const auto found = pods_.find(key);
   if (found == pods_.end()) return false;
   const bool was = release(found->second.facts);
+  if (!found->second.facts.there) put_bytes(found->second.facts, 0);
   tidy(key);
   return was;
+}
+
+bool PodTable::hold_bytes(const std::string& key, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return true;
+  auto& facts = found->second.facts;
+  if (stored_ != nullptr && !stored_->swap(facts.bytes, bytes)) return false;
+  facts.bytes = bytes;
+  return true;
+}
+
+void PodTable::note_bytes(const std::string& key, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found != pods_.end() && found->second.facts.there && found->second.facts.bytes == 0)
+    put_bytes(found->second.facts, bytes);
+}
+
+void PodTable::put_bytes(PodFacts& facts, std::size_t bytes) {
+  if (stored_ != nullptr) stored_->set(facts.bytes, bytes);
+  facts.bytes = bytes;
 }
 
 std::vector<std::string> PodTable::strand(const std::string& node, bool over) {
@@ -227,6 +251,7 @@ void PodTable::tidy(const std::string& key) {
   const auto found = pods_.find(key);
   auto& entry = found->second;
   if (entry.facts.here || entry.facts.there || entry.heard || entry.facts.counted) return;
+  put_bytes(entry.facts, 0);
   pods_.erase(found);
 }
 

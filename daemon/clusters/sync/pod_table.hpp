@@ -5,6 +5,7 @@
 #include "daemon/clusters/sync/pod_dress.hpp"
 #include "daemon/clusters/sync/pod_status.hpp"
 #include "daemon/clusters/sync/pod_step.hpp"
+#include "daemon/clusters/sync/stored.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,7 @@ struct PodFacts {
   /// than the cluster's, or of the one that is being made. Nothing if not `counted`.
   Amounts claims;
   std::string counted_on;  ///< the node on which that is
+  std::size_t bytes = 0;   ///< counted in StoredBytes: of upstream's, be it over or not
   std::int64_t grace = -1; ///< with which the cluster's goes; -1: its own
   std::uint64_t shown = 0; ///< fingerprint of the status that the cluster's shows
   std::optional<PodThere> there;
@@ -50,6 +52,10 @@ public:
   /// Bytes of what was heard that are kept for one cluster; beyond it, upstream is asked again.
   static constexpr std::size_t k_most = 20'000; ///< pods of the cluster that are noted
   static constexpr std::size_t k_most_heard = std::size_t{8} << 20;
+
+  void use(StoredBytes& stored) {
+    stored_ = &stored;
+  } ///< before anything is noted; it outlives this
 
   /// The cluster has this pod. True: something about it is another thing than before.
   bool note_here(const std::string& key, PodFacts facts);
@@ -87,6 +93,11 @@ public:
   void count(const std::string& key, const Amounts& claims, const std::string& node,
              bool anew = false);
   bool uncount(const std::string& key); ///< false: it was not counted
+  /// Upstream is about to have so many bytes for it. False: there is no room for them. What it has
+  /// there stays counted until it is not there any more.
+  bool hold_bytes(const std::string& key, std::size_t bytes);
+  /// Upstream has so many already: they are counted if none are yet.
+  void note_bytes(const std::string& key, std::size_t bytes);
   /// The time of its pods on this node is over, or not any more. Keys of those that are others now.
   std::vector<std::string> strand(const std::string& node, bool over);
   /// The nodes, of the cluster, of those of its pods that are upstream; each once.
@@ -116,6 +127,7 @@ private:
   void forget_heard(Entry& entry);
   void put_there(PodFacts& facts, std::optional<PodThere> there);
   bool release(PodFacts& facts);
+  void put_bytes(PodFacts& facts, std::size_t bytes);
   void tidy(const std::string& key); ///< takes out what is on neither side
   void tell(PodFacts& facts, std::uint64_t told);
 
@@ -125,6 +137,7 @@ private:
   std::size_t heard_bytes_ = 0, refused_ = 0;
   Ledger ledger_;
   Ledger::Sums share_;
+  StoredBytes* stored_ = nullptr; ///< null: nothing is counted
 };
 
 } // namespace zoo::clusters::sync

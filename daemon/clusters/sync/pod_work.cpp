@@ -176,6 +176,8 @@ Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsi
   if (!heard && ends) ZOO_TRY_VOID(stop_pod(key, *facts).map([](const Next&) {}));
   if (!heard) return fail(heard.error());
   if (step != PodStep::nothing) log::debug("clusters", "{}: pod {}: {}", id_, key, step_name(step));
+  if (step == PodStep::create || step == PodStep::change)
+    if (const auto pause = pace_.wait(); pause.count() != 0) return Next{pause};
   switch (step) {
   case PodStep::nothing:
     tell_if_other();
@@ -244,10 +246,16 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
                               shortage->wanted.text(), shortage->resource,
                               shortage->left.negative() ? "0" : shortage->left.text()),
                   attempts);
+  const auto bytes = kube::text_of(*body).size();
+  if (!table_.hold_bytes(key, bytes)) {
+    give_back(key);
+    return refuse(key, facts, no_room_for(bytes), attempts);
+  }
   if (const auto open = open_namespace(at.space); !open) {
     give_back(key);
     return fail(open.error());
   }
+  pace_.spend(bytes);
   const auto lease = as_tenant_.take();
   const auto made = (*lease).create(
       kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}), *body);
@@ -303,6 +311,9 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
   (*body)["metadata"]["annotations"].update(dressed->annotations);
   (*body)["metadata"]["labels"].update(dressed->labels);
   if (parts.refused) (*body)["metadata"]["annotations"][k_hash_annotation] = "";
+  const auto bytes = kube::text_of(*body).size();
+  if (!table_.hold_bytes(key, bytes)) return refuse(key, facts, no_room_for(bytes), attempts);
+  pace_.spend(bytes);
   const auto done = (*lease).update(path, *body);
   if (done) {
     table_.set_there(key, there_of(*done));

@@ -48,6 +48,7 @@ SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWis
       api_address_(wish.api_address), room_(make_room()), mirror_(room_, wish.options),
       labels_(room_), tokens_(room_, table_), events_(room_, table_), classes_(room_),
       judge_(room_, mirror_) {
+  table_.use(stored_);
   set_wish(std::move(wish));
   mirror_.start();
   labels_.start();
@@ -111,6 +112,8 @@ void SyncedCluster::set_wish(SyncWish wish) {
 SyncRoom SyncedCluster::make_room() {
   return {.id = id_,
           .queue = queue_,
+          .stored = stored_,
+          .pace = pace_,
           .own = own_,
           .upstream = upstream_,
           .as_tenant = as_tenant_,
@@ -423,8 +426,11 @@ void SyncedCluster::compare(const std::string& key, const json& object) {
   table_.note_there(key, there);
   count_there(key, object);
   const auto facts = table_.look(key);
-  if (!facts || !facts->here || facts->here->uid != there.owner) return;
-  const auto own = pod_out(mapping(), kube::text_of(object));
+  if (!facts) return;
+  const auto text = kube::text_of(object);
+  if (!there.owner.empty()) table_.note_bytes(key, text.size());
+  if (!facts->here || facts->here->uid != there.owner) return;
+  const auto own = pod_out(mapping(), text);
   if (!own || fingerprint(shown_status(*own, facts->terms)) != facts->shown)
     table_.hear(key, nullptr, false);
 }

@@ -187,6 +187,8 @@ private:
   const std::string id_;
   const MirrorOptions options_;
   std::stop_source stop_;
+  StoredBytes stored_;
+  WritePace pace_;
   PodTable table_;
   upstream::Connections own_, upstream_, as_tenant_;
 

@@ -152,6 +152,7 @@ Result<WorkNext> TokenKeeper::work(const std::string& key) {
                                token_secret(at.space, at.name, uid, facts->there->uid, tokens)));
   body["metadata"]["annotations"][k_token_annotation] = at.name;
   body["metadata"]["annotations"][k_ends_annotation] = std::to_string(ends);
+  room_.pace.spend(kube::text_of(body).size());
   if (there) {
     body["metadata"]["resourceVersion"] = (*there)["metadata"]["resourceVersion"];
     ZOO_TRY_VOID((*lease).update(path, body).map([](const auto&) {}));
