@@ -311,11 +311,14 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
   (*body)["metadata"]["annotations"].update(dressed->annotations);
   (*body)["metadata"]["labels"].update(dressed->labels);
   if (parts.refused) (*body)["metadata"]["annotations"][k_hash_annotation] = "";
+  // What is less than before is free when upstream has taken it.
   const auto bytes = kube::text_of(*body).size();
-  if (!table_.hold_bytes(key, bytes)) return refuse(key, facts, no_room_for(bytes), attempts);
+  if (!table_.hold_bytes(key, std::max(bytes, facts.bytes)))
+    return refuse(key, facts, no_room_for(bytes), attempts);
   pace_.spend(bytes);
   const auto done = (*lease).update(path, *body);
   if (done) {
+    table_.hold_bytes(key, bytes);
     table_.set_there(key, there_of(*done));
     if (parts.refused)
       return refuse(key, facts, words_out(own, parts.refused->message()), attempts);
