@@ -4,6 +4,7 @@
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/clusters/sync/calls.hpp"
 
 #include <array>
 
@@ -108,6 +109,14 @@ Result<void> keep(kube::KubeClient& api, const DnsObject& wanted) {
   return {};
 }
 
+/// What was done needs no second call but one that looks: so the next look goes on.
+Result<void> takes_long() {
+  return fail(Code::timeout,
+              "the API server of the cluster takes more than {} s for it: what is "
+              "left comes with the next look",
+              sync::WorkTime::k_most.count());
+}
+
 } // namespace
 
 std::string DnsObject::path() const {
@@ -130,15 +139,20 @@ std::vector<DnsObject> dns_objects(const std::string& image) {
 }
 
 Result<void> keep_dns(kube::KubeClient& api, const std::string& image) {
-  for (const auto& each : dns_objects(image))
+  const sync::WorkTime time;
+  for (const auto& each : dns_objects(image)) {
+    if (time.over()) return takes_long();
     ZOO_TRY_VOID(keep(api, each));
+  }
   return {};
 }
 
 Result<void> remove_dns(kube::KubeClient& api) {
   auto all = dns_objects("");
+  const sync::WorkTime time;
   // What uses the others goes first.
   for (auto each = all.rbegin(); each != all.rend(); ++each) {
+    if (time.over()) return takes_long();
     const auto there = api.get(each->path());
     if (!there && there.error().code() == Code::not_found) continue;
     if (!there) return fail(there.error());

@@ -112,4 +112,25 @@ Amounts pod_claims(const json& pod) {
   return listed(sums);
 }
 
+Amounts pod_claims(json pod, const std::vector<std::string>& containers) {
+  if (!pod.is_object() || !pod.contains("spec") || !pod["spec"].is_object()) return pod_claims(pod);
+  for (const char* list : {"containers", "initContainers"}) {
+    const auto found = pod["spec"].find(list);
+    if (found == pod["spec"].end() || !found->is_array()) continue;
+    json own = json::array();
+    for (auto& each : *found)
+      if (std::find(containers.begin(), containers.end(), kube::text_at(each, "/name")) !=
+          containers.end())
+        own.push_back(std::move(each));
+    *found = std::move(own);
+  }
+  return pod_claims(pod);
+}
+
+Amounts larger_of(const Amounts& one, const Amounts& other) {
+  Sums sums(one.begin(), one.end());
+  raise_to(sums, Sums(other.begin(), other.end()));
+  return listed(sums);
+}
+
 } // namespace zoo::clusters::sync

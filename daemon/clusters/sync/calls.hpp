@@ -21,6 +21,21 @@ struct WorkNext {
   bool failed = false;
 };
 
+/// How long one piece of work may go on with further calls to a cluster's API server, which may
+/// draw each of them out. What does more than a few of them asks between two; when it is over, the
+/// piece gives its worker back, and goes on where it was in its next turn (docs/limits.md). A
+/// value.
+class WorkTime {
+public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds k_most{10};
+  explicit WorkTime(Clock::time_point began = Clock::now()) : end_(began + k_most) {}
+  bool over(Clock::time_point now = Clock::now()) const { return now >= end_; }
+
+private:
+  Clock::time_point end_;
+};
+
 /// The parts of a key "namespace/name".
 struct ObjectName {
   std::string space, name;

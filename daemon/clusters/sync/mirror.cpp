@@ -43,6 +43,7 @@ Mirror::Mirror(const SyncRoom& room, const MirrorOptions& options)
     : room_(room), sides_(mirror_kinds().size()) {
   for (std::size_t kind = 0; kind < sides_.size(); ++kind) {
     sides_[kind].on = is_on(mirror_kinds()[kind], options);
+    sides_[kind].table.use(room.stored, mirror_kinds()[kind].ports != nullptr);
     sides_[kind].known = !sides_[kind].on; // there is nothing to be known
   }
 }
@@ -161,7 +162,10 @@ void Mirror::note(std::size_t kind, const json& object) {
   here.uid = kube::text_at(object, "/metadata/uid");
   if (row.ports != nullptr) here.ports = row.ports(object);
   // What cannot be dressed is told when it is made.
-  if (const auto wish = dress_object(row, object, room_.terms())) here.hash = wish->hash;
+  if (const auto wish = dress_object(row, object, room_.terms())) {
+    here.hash = wish->hash;
+    here.bytes = static_cast<std::uint32_t>(wish->bytes);
+  }
   const auto noted = side.table.note_here(key, std::move(here));
   if (noted == MirrorTable::Noted::other && side.known) later();
   if (noted == MirrorTable::Noted::full) room_.changed();
@@ -254,8 +258,11 @@ Result<WorkNext> Mirror::clear(std::size_t kind) {
     }));
   }
   const auto lease = room_.as_tenant.take();
-  for (const auto& [key, there] : left)
+  const WorkTime time;
+  for (const auto& [key, there] : left) {
+    if (time.over()) return WorkNext{milliseconds(0)}; // what is left is read again
     ZOO_TRY_VOID(remove_of(*lease, path_there(mirror_kinds()[kind], ObjectName(key)), there.uid));
+  }
   return WorkNext{};
 }
 
@@ -310,6 +317,8 @@ Result<WorkNext> Mirror::work(const std::string& rest, unsigned attempts) {
   const auto step = mirror_step(facts.here, facts.there, now);
   if (step != MirrorStep::nothing)
     log::debug("clusters", "{}: {} {}: {}", room_.id, row.resource, target.key, step_name(step));
+  if (step == MirrorStep::create || step == MirrorStep::change)
+    if (const auto pause = room_.pace.wait(); pause.count() != 0) return WorkNext{pause};
   switch (step) {
   case MirrorStep::nothing:
     if (!facts.here && facts.told != 0) side.table.set_told(target.key, 0);
@@ -359,6 +368,7 @@ Result<WorkNext> Mirror::create(const Target& target, const MirrorFacts& facts, 
     return refuse(target, facts, place.error().message(), attempts,
                   place.error().code() == Code::forbidden);
   ZOO_TRY_VOID(room_.open_namespace(target.at.space));
+  room_.pace.spend(kube::text_of(*body).size());
   const auto lease = room_.as_tenant.take();
   const auto made =
       (*lease).create(row.collection(upstream_namespace(room_.id, target.at.space)), *body);
@@ -415,6 +425,7 @@ Result<WorkNext> Mirror::change(const Target& target, const MirrorFacts& facts, 
   if (!place)
     return refuse(target, facts, place.error().message(), attempts,
                   place.error().code() == Code::forbidden);
+  room_.pace.spend(kube::text_of(*body).size());
   const auto lease = room_.as_tenant.take();
   const auto done = (*lease).update(path_there(row, target.at), *body);
   if (done) {
@@ -540,12 +551,12 @@ Result<MirrorClaim> Mirror::claim(std::size_t kind, const std::string& key, cons
                                   bool tried) {
   const auto& row = mirror_kinds()[kind];
   auto& side = sides_[kind];
-  if (row.ports == nullptr) return MirrorClaim();
-  if (!side.known)
+  const bool limited = row.ports != nullptr;
+  if (limited && !side.known)
     return fail(Code::unavailable, "what the cluster has upstream is being read: try again");
-  const auto ports = row.ports(object);
-  if (!tried) return side.table.claim(key, ports);
-  ZOO_TRY_VOID(side.table.allows(key, ports));
+  const auto ports = limited ? row.ports(object) : 0;
+  if (!tried) return side.table.claim(key, ports, kube::text_of(object).size());
+  if (limited) ZOO_TRY_VOID(side.table.allows(key, ports));
   return MirrorClaim();
 }
 

@@ -234,7 +234,9 @@ Result<MirrorWish> dress_object(const MirrorKind& kind, const json& object,
       out.object[member] = *found;
   if (kind.dress != nullptr) ZOO_TRY_VOID(kind.dress(out.object, terms));
   const json all = {out.object, terms.id};
-  out.hash = crypto::short_digest(kube::text_of(all), 16);
+  const auto text = kube::text_of(all);
+  out.hash = crypto::short_digest(text, 16);
+  out.bytes = text.size();
   out.labels = {{k_id_label, terms.id}};
   out.annotations = {{k_uid_annotation, uid.empty() ? std::string(k_unborn) : uid},
                      {k_hash_annotation, out.hash},

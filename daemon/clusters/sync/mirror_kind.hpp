@@ -25,7 +25,8 @@ struct MirrorWish {
   nlohmann::json object;
   /// What cannot go through that, since tenants may not write it: added behind it.
   nlohmann::json annotations, labels;
-  std::string hash; ///< of all of it but the UID: 16 hex digits
+  std::string hash;      ///< of all of it but the UID: 16 hex digits
+  std::size_t bytes = 0; ///< of all of it
 };
 
 struct MirrorTerms {
@@ -103,6 +104,7 @@ nlohmann::json dressed_anew(const MirrorKind& kind, nlohmann::json there, const 
 struct MirrorHere {
   std::string uid, hash;
   std::uint32_t ports = 0; ///< MirrorKind::ports
+  std::uint32_t bytes = 0; ///< MirrorWish::bytes
   bool operator==(const MirrorHere&) const = default;
 };
 

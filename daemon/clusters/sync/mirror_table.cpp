@@ -6,6 +6,12 @@
 
 namespace zoo::clusters::sync {
 
+void MirrorTable::use(StoredBytes& stored, bool limited) {
+  const std::scoped_lock lock(mutex_);
+  stored_ = &stored;
+  limited_ = limited;
+}
+
 MirrorTable::Noted MirrorTable::note_here(const std::string& key, MirrorHere here) {
   const std::scoped_lock lock(mutex_);
   const auto found = objects_.find(key);
@@ -114,27 +120,44 @@ Result<void> MirrorTable::allows(const std::string& key, std::uint32_t ports) co
   return judge(key, ports);
 }
 
-Result<MirrorClaim> MirrorTable::claim(const std::string& key, std::uint32_t ports) {
+Result<MirrorClaim> MirrorTable::claim(const std::string& key, std::uint32_t ports,
+                                       std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
-  ZOO_TRY_VOID(judge(key, ports));
+  if (limited_) ZOO_TRY_VOID(judge(key, ports));
+  const auto found = objects_.find(key);
+  const auto had = found == objects_.end() ? 0 : found->second.bytes;
+  const auto asked = static_cast<std::uint32_t>(std::min<std::size_t>(bytes, UINT32_MAX));
+  if (stored_ != nullptr && !stored_->swap(had, std::max(had, asked)))
+    return fail(Code::forbidden, "{}", no_room_for(bytes));
   auto& facts = objects_[key];
-  if (facts.holds == 0) facts.before = facts.taken;
+  if (facts.holds == 0) {
+    facts.before = facts.taken;
+    facts.bytes_before = facts.bytes;
+  }
+  facts.bytes = std::max(had, asked);
   // One that asks for fewer has what it has until upstream has taken it back.
   take(facts, std::max(ports, facts.taken.value_or(0)));
   ++facts.holds;
-  return MirrorClaim(*this, key);
+  return MirrorClaim(*this, key, asked);
 }
 
 void MirrorClaim::settle(bool done) {
-  if (table_ != nullptr) std::exchange(table_, nullptr)->settle(key_, done);
+  if (table_ != nullptr) std::exchange(table_, nullptr)->settle(key_, done, bytes_);
 }
 
-void MirrorTable::settle(const std::string& key, bool done) {
+void MirrorTable::put_bytes(MirrorFacts& facts, std::uint32_t bytes) {
+  if (stored_ != nullptr) stored_->set(facts.bytes, bytes);
+  facts.bytes = bytes;
+}
+
+void MirrorTable::settle(const std::string& key, bool done, std::uint32_t bytes) {
   const std::scoped_lock lock(mutex_);
   const auto found = objects_.find(key);
   if (found == objects_.end() || found->second.holds == 0) return;
   auto& facts = found->second;
   --facts.holds;
+  if (done) facts.bytes_before = bytes;
+  if (facts.holds == 0) put_bytes(facts, facts.bytes_before);
   // What was not done leaves it with what it had; count() knows better where both sides agree.
   if (!done && facts.holds == 0 && facts.there && facts.before) take(facts, facts.before);
   count(facts);
@@ -144,7 +167,10 @@ void MirrorTable::settle(const std::string& key, bool done) {
 /// By what is known on both sides; while something is under way it stays as it is.
 void MirrorTable::count(MirrorFacts& facts) {
   if (facts.holds != 0) return;
+  if (!facts.there) put_bytes(facts, 0);
   if (!facts.there) return take(facts, std::nullopt);
+  // What was there before zood was: as the cluster has it.
+  if (facts.bytes == 0 && facts.here) put_bytes(facts, facts.here->bytes);
   const auto known = facts.here ? facts.here->ports : 0;
   // Upstream is as the cluster has it; or it was there before zood was, and no more is known.
   const bool same =
@@ -246,6 +272,7 @@ void MirrorTable::tidy(const std::string& key) {
   if (found == objects_.end() || found->second.here || found->second.there) return;
   if (found->second.holds != 0) return; // it is being made
   tell(found->second, 0);
+  put_bytes(found->second, 0);
   objects_.erase(found);
 }
 

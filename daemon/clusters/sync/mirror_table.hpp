@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/clusters/sync/mirror_kind.hpp"
+#include "daemon/clusters/sync/stored.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,8 @@ struct MirrorFacts {
   std::optional<std::uint32_t> taken;
   std::optional<std::uint32_t> before; ///< `taken` before the first of the claims in `holds`
   std::uint32_t holds = 0;             ///< of claim(), that are not settled
+  /// Counted in StoredBytes: while claims are held the largest, and what it is without them.
+  std::uint32_t bytes = 0, bytes_before = 0;
 };
 
 class MirrorTable;
@@ -37,10 +40,12 @@ class MirrorTable;
 /// ends as not done, unless told. Moved, not copied; the table outlives it.
 class MirrorClaim {
 public:
-  MirrorClaim() = default; ///< of a kind that is not limited
-  MirrorClaim(MirrorTable& table, std::string key) : table_(&table), key_(std::move(key)) {}
+  MirrorClaim() = default; ///< it was asked for only
+  MirrorClaim(MirrorTable& table, std::string key, std::uint32_t bytes)
+      : table_(&table), key_(std::move(key)), bytes_(bytes) {}
   MirrorClaim(MirrorClaim&& other) noexcept
-      : table_(std::exchange(other.table_, nullptr)), key_(std::move(other.key_)) {}
+      : table_(std::exchange(other.table_, nullptr)), key_(std::move(other.key_)),
+        bytes_(other.bytes_) {}
   MirrorClaim& operator=(MirrorClaim&&) = delete;
   ~MirrorClaim() { settle(false); }
   void done() { settle(true); } ///< it was, and note_there() has told so
@@ -49,6 +54,7 @@ private:
   void settle(bool done);
   MirrorTable* table_ = nullptr;
   std::string key_;
+  std::uint32_t bytes_ = 0;
 };
 
 /// Objects of one kind of one cluster, by "namespace/name" in the cluster's names. Any thread; no
@@ -57,6 +63,10 @@ class MirrorTable {
 public:
   /// Objects of a kind of one cluster that are kept equal; those beyond are not upstream.
   static constexpr std::size_t k_most = 10'000;
+
+  /// Before anything is noted: what its objects take is counted there, which outlives the table.
+  /// `limited`: MirrorLimits are of this kind.
+  void use(StoredBytes& stored, bool limited);
 
   enum class Noted : std::uint8_t { same, other, full };
   Noted note_here(const std::string& key, MirrorHere here);
@@ -79,9 +89,10 @@ public:
   void set_limits(const MirrorLimits& limits);
   /// May it be upstream with so many nodePorts? Code::forbidden, in the cluster's words: no.
   Result<void> allows(const std::string& key, std::uint32_t ports) const;
-  /// The same of one that is about to be made or changed there: from now on it is counted.
-  Result<MirrorClaim> claim(const std::string& key, std::uint32_t ports);
-  void settle(const std::string& key, bool done); ///< MirrorClaim's
+  /// The same of one that is about to be made or changed there, with so many bytes: from now on it
+  /// is counted.
+  Result<MirrorClaim> claim(const std::string& key, std::uint32_t ports, std::size_t bytes = 0);
+  void settle(const std::string& key, bool done, std::uint32_t bytes); ///< MirrorClaim's
   MirrorLimits taken() const;
 
   std::optional<MirrorFacts> look(const std::string& key) const;
@@ -104,6 +115,7 @@ private:
   void tidy(const std::string& key);
   void count(MirrorFacts& facts);
   void take(MirrorFacts& facts, std::optional<std::uint32_t> ports);
+  void put_bytes(MirrorFacts& facts, std::uint32_t bytes);
   void set_full(bool full);
   void tell(MirrorFacts& facts, std::uint64_t told, bool crowded = false);
 
@@ -111,7 +123,8 @@ private:
   std::unordered_map<std::string, MirrorFacts> objects_;
   std::size_t here_ = 0, refused_ = 0;
   MirrorLimits limits_, taken_{0, 0};
-  bool full_ = false;
+  bool full_ = false, limited_ = true;
+  StoredBytes* stored_ = nullptr; ///< null: nothing is counted
 };
 
 /// Which ConfigMaps and Secrets the pods of one cluster name. Any thread; no call blocks.

@@ -124,6 +124,8 @@ Result<WorkNext> NamespaceLabels::work(const std::string& name_space, unsigned a
   if (!own) return fail(own.error());
   const auto patch = labels_patch(*own, *there);
   if (patch.is_null()) return WorkNext{};
+  if (const auto pause = room_.pace.wait(); pause.count() != 0) return WorkNext{pause};
+  room_.pace.spend(kube::text_of(*own).size());
   const auto lease = room_.as_tenant.take();
   const auto done = (*lease).merge_patch(upstreams, patch);
   if (done) return WorkNext{};
@@ -141,16 +143,19 @@ Result<void> NamespaceLabels::one_by_one(upstream::ControlApi& api, const std::s
   const auto uid = kube::text_at(patch, "/metadata/uid");
   auto keys = keys_in(patch);
   const auto change = patch["metadata"].value("labels", json::object());
+  const WorkTime time;
   for (const bool adds : {false, true}) {
     for (const auto& [key, value] : change.items()) {
       if (value.is_null() == adds) continue;
       json one = {{"metadata", {{"uid", uid}}}};
       one["metadata"]["labels"][key] = value;
-      const auto done = api.merge_patch(upstreams, one);
-      if (done) continue;
-      if (!is_refusal(done.error())) return fail(done.error());
-      log::warning("clusters", "{}: label {} of {} is not changed upstream: {}", room_.id, key,
-                   upstreams, done.error().message());
+      if (!time.over()) { // else it is not changed, as if it were refused, until the next turn
+        const auto done = api.merge_patch(upstreams, one);
+        if (done) continue;
+        if (!is_refusal(done.error())) return fail(done.error());
+        log::warning("clusters", "{}: label {} of {} is not changed upstream: {}", room_.id, key,
+                     upstreams, done.error().message());
+      }
       if (adds)
         keys.erase(key);
       else

@@ -24,7 +24,9 @@ constexpr const char* k_pods = "/api/v1/pods";
 constexpr const char* k_leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 constexpr milliseconds k_lost_look{30'000}, k_leaving_look{1'000};
 /// How long the pods of a node that goes have to leave it.
-constexpr std::int64_t k_leave_seconds = 60;
+constexpr std::chrono::seconds k_leave_time{60};
+/// Of what a cluster says to it, in the state of its nodes.
+constexpr std::size_t k_longest_words = 300;
 /// Between two renewals at least so much for each lease: a hundred a second, however many nodes.
 constexpr milliseconds k_lease_pace{10};
 /// The same between two looks at what others leave of hosts: fifty a second.
@@ -34,6 +36,14 @@ constexpr int k_lease_seconds = 40;
 /// like.
 std::counting_semaphore<2> host_reads{2};
 constexpr const char* k_leaving_annotation = "virtual-cluster/leaving-since";
+
+/// The beginning of what a cluster says, in whole characters.
+std::string first_words(const std::string& text) {
+  auto end = std::min(text.size(), k_longest_words);
+  while (end != 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+    --end;
+  return text.substr(0, end);
+}
 
 std::string node_path(const std::string& name) { return k_nodes + kube::path({name}); }
 
@@ -181,47 +191,100 @@ Result<void> SyncedCluster::look_for_old_nodes() {
   return {};
 }
 
-/// Nothing new comes to it, its pods are evicted as their budgets let them, and then it goes.
+bool SyncedCluster::time_is_over(const std::string& node) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = leaving_.find(node);
+  return found != leaving_.end() && FairQueue::Clock::now() - found->second >= k_leave_time;
+}
+
+/// Pods upstream on nodes that the cluster is not to have, as zood finds them when it has started:
+/// also where the cluster does not show such a node any more.
+void SyncedCluster::look_for_stray_pods() {
+  auto nodes = table_.nodes_upstream();
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [name, since] : leaving_)
+      nodes.insert(name);
+    std::erase_if(nodes, [this](const auto& name) { return kept_.contains(name); });
+  }
+  for (const auto& name : nodes)
+    queue_.add(id_, "r/" + name, Lane::first);
+}
+
+/// Nothing new comes to it, its pods are evicted as their budgets let them, and then it goes. When
+/// the time for that is over upstream's pods go from its host, whatever the cluster says to it.
 Result<SyncedCluster::Next> SyncedCluster::remove_node(const std::string& name) {
-  if (keeps_node(name)) return Next{};
+  {
+    const std::scoped_lock lock(mutex_);
+    if (kept_.contains(name)) return Next{};
+    leaving_.try_emplace(name, FairQueue::Clock::now());
+  }
+  const bool over = time_is_over(name);
+  if (over)
+    for (const auto& key : table_.strand(name, true))
+      queue_.add(id_, "p/" + key, Lane::first);
+  const auto gone = ask_to_leave(name, over);
+  const bool empty = table_.on_node(name).empty();
+  const bool done = gone && *gone && (over || empty);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!gone && over)
+      node_trouble_[name] = {"NotGivenBack", "it was taken away, and the virtual cluster does not "
+                                             "let it go: " +
+                                                 first_words(gone.error().message())};
+    else
+      node_trouble_.erase(name);
+    if (done && empty) leaving_.erase(name);
+  }
+  tell_if_other();
+  if (done) return Next{};
+  if (!gone && over) return fail(gone.error());
+  if (!gone)
+    log::debug("clusters", "{}: node {} does not go yet: {}", id_, name, gone.error().text());
+  return Next{k_leaving_look};
+}
+
+/// The cluster is asked for it. True: it has no such node any more. `over`: its pods are not waited
+/// for any more. That one request is refused ends none of the others.
+Result<bool> SyncedCluster::ask_to_leave(const std::string& name, bool over) {
   const auto lease = own_.take();
   auto& own = *lease;
   ZOO_TRY_VOID(known_store(own, false));
   const auto node = own.get(node_path(name));
-  if (!node && node.error().code() == Code::not_found) return Next{};
+  if (!node && node.error().code() == Code::not_found) return true;
   if (!node) return fail(node.error());
-  const auto annotations = kube::texts_at(*node, "/metadata/annotations");
-  const auto since = annotations.find(k_leaving_annotation);
-  const auto now = kube::unix_now();
-  const auto began = since == annotations.end() ? -1 : kube::unix_seconds(since->second);
-  if (began < 0) {
-    ZOO_TRY_VOID(own.merge_patch(
-        node_path(name),
-        {{"metadata", {{"annotations", {{k_leaving_annotation, api::rfc3339(now)}}}}},
-         {"spec", {{"unschedulable", true}}}}));
+  Result<void> trouble;
+  if (!kube::texts_at(*node, "/metadata/annotations").contains(k_leaving_annotation)) {
+    trouble = own.merge_patch(
+                     node_path(name),
+                     {{"metadata",
+                       {{"annotations", {{k_leaving_annotation, api::rfc3339(kube::unix_now())}}}}},
+                      {"spec", {{"unschedulable", true}}}})
+                  .map([](const auto&) {});
   }
-  const auto pods = table_.on_node(name);
-  const bool in_time = began < 0 || now - began < k_leave_seconds;
-  if (!pods.empty() && in_time) {
-    for (const auto& key : pods) {
-      const auto slash = key.find('/');
-      const auto space = key.substr(0, slash), pod = key.substr(slash + 1);
-      const json eviction = {{"apiVersion", "policy/v1"},
-                             {"kind", "Eviction"},
-                             {"metadata", {{"name", pod}, {"namespace", space}}}};
-      const auto done = own.create(
-          kube::path({"api", "v1", "namespaces", space, "pods", pod, "eviction"}), eviction);
-      // A budget that lets none go is asked again (429).
-      if (!done && done.error().code() != Code::not_found &&
-          done.error().code() != Code::too_many_requests)
-        return fail(done.error());
-    }
-    return Next{k_leaving_look};
+  const auto pods = over ? std::vector<std::string>() : table_.on_node(name);
+  const WorkTime time;
+  for (const auto& key : pods) {
+    if (time.over()) break; // those behind it are asked for in the next turn
+    const ObjectName at(key);
+    const json eviction = {{"apiVersion", "policy/v1"},
+                           {"kind", "Eviction"},
+                           {"metadata", {{"name", at.name}, {"namespace", at.space}}}};
+    const auto evicted = own.create(
+        kube::path({"api", "v1", "namespaces", at.space, "pods", at.name, "eviction"}), eviction);
+    // A budget that lets none go is asked again (429).
+    if (!evicted && evicted.error().code() != Code::not_found &&
+        evicted.error().code() != Code::too_many_requests && trouble)
+      trouble = fail(evicted.error());
   }
-  ZOO_TRY_VOID(own.remove_read(node_path(name), kube::text_at(*node, "/metadata/uid")));
-  ZOO_TRY_VOID(own.remove(k_leases + kube::path({name})));
-  log::info("clusters", "{}: node {} is gone", id_, name);
-  return Next{};
+  if (pods.empty()) {
+    ZOO_TRY_VOID(own.remove_read(node_path(name), kube::text_at(*node, "/metadata/uid")));
+    ZOO_TRY_VOID(own.remove(k_leases + kube::path({name})));
+    log::info("clusters", "{}: node {} is gone", id_, name);
+    return true;
+  }
+  if (!trouble) return fail(trouble.error());
+  return false;
 }
 
 /// As kubelets do, for all nodes in one turn.
@@ -235,7 +298,11 @@ Result<SyncedCluster::Next> SyncedCluster::renew_leases() {
   }
   const auto lease = own_.take();
   auto& api = *lease;
-  for (const auto& name : nodes) {
+  const WorkTime time;
+  // It goes on behind the one at which its time was over.
+  const auto last = std::find(nodes.begin(), nodes.end(), std::exchange(renewed_, ""));
+  for (auto at = last == nodes.end() ? nodes.begin() : last + 1; at != nodes.end(); ++at) {
+    const auto& name = *at;
     const json spec = {{"holderIdentity", name},
                        {"leaseDurationSeconds", k_lease_seconds},
                        {"renewTime", micro_time()}};
@@ -254,6 +321,9 @@ Result<SyncedCluster::Next> SyncedCluster::renew_leases() {
                                    {"spec", spec}});
     }
     if (!done) return fail(std::move(done).error());
+    if (!time.over()) continue;
+    renewed_ = name;
+    return Next{milliseconds(0)};
   }
   return Next{
       std::max<milliseconds>(parts_.lease, k_lease_pace * static_cast<std::int64_t>(nodes.size()))};

@@ -66,7 +66,7 @@ void PodEvents::hear(std::string_view event) {
 }
 
 Result<WorkNext> PodEvents::work() {
-  for (;;) {
+  for (const WorkTime time; !time.over();) {
     std::string next;
     std::size_t left_out = 0;
     {
@@ -93,6 +93,7 @@ Result<WorkNext> PodEvents::work() {
     else
       ZOO_TRY_VOID(show(next));
   }
+  return WorkNext{std::chrono::milliseconds(0)};
 }
 
 Result<void> PodEvents::show(const std::string& text) {

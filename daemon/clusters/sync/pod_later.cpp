@@ -92,15 +92,21 @@ Result<void> SyncedCluster::add_ephemeral(upstream::ControlApi& api, const std::
 Result<void> SyncedCluster::resize(upstream::ControlApi& api, const std::string& key,
                                    const json& pod, const json& there, json change) {
   const auto before = table_.look(key);
-  if (const auto shortage = table_.recount(key, pod_claims(pod)))
+  if (!before) return {};
+  // What is less than before is free when upstream has taken it.
+  const auto claims = pod_claims(pod);
+  if (const auto shortage = table_.reserve(key, larger_of(before->claims, claims)))
     return fail(Code::forbidden,
                 "it is to have {} of {} more, and {} are left of the share of the virtual cluster",
                 shortage->wanted.text(), shortage->resource,
                 shortage->left.negative() ? "0" : shortage->left.text());
   change["metadata"]["uid"] = uid_of(there);
   const auto done = patch_pod(api, PodKey(key).path_there(id_) + "/resize", change);
+  if (done || before->counted)
+    table_.reserve(key, done ? claims : before->claims);
+  else
+    table_.uncount(key);
   if (done) return {};
-  if (before) table_.recount(key, before->claims);
   return fail(done.error());
 }
 

@@ -20,6 +20,9 @@ struct PodHere {
   bool tokens = false;   ///< it is to have some (pod_tokens.hpp)
   /// It is Failed since upstream had no room for it: it stays so, and upstream is to have none.
   bool given_up = false;
+  /// Its node was taken from the cluster, and the time to leave it is over: upstream is to have
+  /// none, whatever the cluster says.
+  bool stranded = false;
 };
 
 /// The pod of that name upstream.
@@ -36,7 +39,13 @@ struct PodThere {
   /// not looked at yet.
   std::int64_t waits_since = 0;
   std::string lacks{}; ///< the resource of which no node has enough: "cpu"; "": it is another thing
+  /// Seconds that it has to end: its own, or those that it was given when it was deleted.
+  std::int64_t grace = 30;
 };
+
+/// What upstream runs of a pod that the cluster has no more, or on a node that it has no more, has
+/// so many seconds to end at most, whatever its own grace is.
+inline constexpr std::int64_t k_longest_grace = 300;
 
 enum class PodStep : std::uint8_t {
   nothing,

@@ -10,7 +10,8 @@ namespace {
 
 bool same(const PodHere& a, const PodHere& b) {
   return a.uid == b.uid && a.hash == b.hash && a.leaving == b.leaving && a.ran == b.ran &&
-         a.bound == b.bound && a.ended == b.ended && a.given_up == b.given_up;
+         a.bound == b.bound && a.ended == b.ended && a.given_up == b.given_up &&
+         a.stranded == b.stranded;
 }
 
 } // namespace
@@ -21,13 +22,9 @@ bool PodTable::note_here(const std::string& key, PodFacts facts) {
   const bool other_pod = !now.here || now.here->uid != facts.here->uid;
   const bool other = other_pod || !same(*now.here, *facts.here);
   if (other_pod) {
-    if (now.counted) ledger_.release(now.claims);
-    now.counted = false;
+    // What is counted is upstream's, which perhaps runs on though nobody has its name any more.
     now.was_there = now.there && now.there->owner == facts.here->uid;
     tell(now, 0);
-    now.claims = std::move(facts.claims);
-  } else if (!now.counted) {
-    now.claims = std::move(facts.claims);
   }
   now.here = std::move(facts.here);
   now.terms = std::move(facts.terms);
@@ -86,6 +83,7 @@ void PodTable::put_there(PodFacts& facts, std::optional<PodThere> there) {
     for (const auto& address : there->addresses)
       ++addresses_[address];
   facts.there = std::move(there);
+  if (!facts.there) put_bytes(facts, 0);
   if (facts.there && facts.here && facts.there->owner == facts.here->uid) facts.was_there = true;
 }
 
@@ -108,7 +106,7 @@ std::optional<PodFacts> PodTable::look(const std::string& key) const {
   return found->second.facts;
 }
 
-bool PodTable::keep_there(const std::unordered_set<std::string>& seen) {
+void PodTable::keep_there(const std::unordered_set<std::string>& seen) {
   std::vector<std::string> lost;
   const std::scoped_lock lock(mutex_);
   for (auto& [key, entry] : pods_) {
@@ -116,12 +114,8 @@ bool PodTable::keep_there(const std::unordered_set<std::string>& seen) {
     put_there(entry.facts, std::nullopt);
     if (!entry.facts.here) lost.push_back(key);
   }
-  bool freed = false;
-  for (const auto& key : lost) {
-    freed = freed || pods_.at(key).facts.counted;
+  for (const auto& key : lost)
     tidy(key);
-  }
-  return freed;
 }
 
 std::optional<PodTable::Taken> PodTable::take(const std::string& key) {
@@ -133,12 +127,14 @@ std::optional<PodTable::Taken> PodTable::take(const std::string& key) {
   return out;
 }
 
-void PodTable::set_there(const std::string& key, std::optional<PodThere> there) {
+bool PodTable::set_there(const std::string& key, std::optional<PodThere> there) {
   const std::scoped_lock lock(mutex_);
   const auto found = pods_.find(key);
-  if (found == pods_.end()) return;
+  if (found == pods_.end()) return false;
+  const bool freed = !there && release(found->second.facts);
   put_there(found->second.facts, std::move(there));
   tidy(key);
+  return freed;
 }
 
 void PodTable::set_shown(const std::string& key, std::uint64_t shown) {
@@ -157,52 +153,105 @@ void PodTable::tell(PodFacts& facts, std::uint64_t told) {
   if (facts.told != 0) ++refused_;
 }
 
-std::optional<Ledger::Shortage> PodTable::count(const std::string& key, bool must) {
+std::optional<Ledger::Shortage> PodTable::reserve(const std::string& key, const Amounts& claims) {
   const std::scoped_lock lock(mutex_);
   const auto found = pods_.find(key);
-  if (found == pods_.end() || found->second.facts.counted) return std::nullopt;
+  if (found == pods_.end()) return std::nullopt;
   auto& facts = found->second.facts;
-  if (must)
-    ledger_.note(facts.claims);
-  else if (auto shortage = ledger_.reserve(facts.claims))
-    return shortage;
+  // What is less than before is had in any case, also where the share has become too small.
+  Amounts more;
+  for (const auto& [name, amount] : claims)
+    if (const auto before = amount_of(facts.claims, name); amount > before)
+      more.emplace_back(name, amount - before);
+  if (auto shortage = ledger_.reserve(more)) return shortage;
+  ledger_.release(more);
+  ledger_.release(facts.claims);
+  ledger_.note(claims);
+  facts.claims = claims;
+  facts.counted_on = facts.node;
   facts.counted = true;
   return std::nullopt;
 }
 
-std::optional<Ledger::Shortage> PodTable::recount(const std::string& key, const Amounts& claims) {
+void PodTable::count(const std::string& key, const Amounts& claims, const std::string& node,
+                     bool anew) {
   const std::scoped_lock lock(mutex_);
   const auto found = pods_.find(key);
-  if (found == pods_.end() || found->second.facts.claims == claims) return std::nullopt;
+  if (found == pods_.end()) return;
   auto& facts = found->second.facts;
-  if (facts.counted) {
-    // What is less than before is had in any case, also where the share has become too small.
-    Amounts more;
-    for (const auto& [name, amount] : claims)
-      if (const auto before = amount_of(facts.claims, name); amount > before)
-        more.emplace_back(name, amount - before);
-    if (auto shortage = ledger_.reserve(more)) return shortage;
-    ledger_.release(more);
-    ledger_.release(facts.claims);
-    ledger_.note(claims);
-  }
+  if (facts.counted && !anew) return;
+  release(facts);
+  ledger_.note(claims);
   facts.claims = claims;
-  return std::nullopt;
+  facts.counted_on = node;
+  facts.counted = true;
+}
+
+bool PodTable::release(PodFacts& facts) {
+  ledger_.release(facts.claims);
+  facts.claims.clear();
+  facts.counted_on.clear();
+  return std::exchange(facts.counted, false);
 }
 
 bool PodTable::uncount(const std::string& key) {
   const std::scoped_lock lock(mutex_);
   const auto found = pods_.find(key);
-  if (found == pods_.end() || !std::exchange(found->second.facts.counted, false)) return false;
-  ledger_.release(found->second.facts.claims);
+  if (found == pods_.end()) return false;
+  const bool was = release(found->second.facts);
+  if (!found->second.facts.there) put_bytes(found->second.facts, 0);
+  tidy(key);
+  return was;
+}
+
+bool PodTable::hold_bytes(const std::string& key, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return true;
+  auto& facts = found->second.facts;
+  if (stored_ != nullptr && !stored_->swap(facts.bytes, bytes)) return false;
+  facts.bytes = bytes;
   return true;
+}
+
+void PodTable::note_bytes(const std::string& key, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found != pods_.end() && found->second.facts.there && found->second.facts.bytes == 0)
+    put_bytes(found->second.facts, bytes);
+}
+
+void PodTable::put_bytes(PodFacts& facts, std::size_t bytes) {
+  if (stored_ != nullptr) stored_->set(facts.bytes, bytes);
+  facts.bytes = bytes;
+}
+
+std::vector<std::string> PodTable::strand(const std::string& node, bool over) {
+  std::vector<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  for (auto& [key, entry] : pods_) {
+    auto& here = entry.facts.here;
+    if (!here || entry.facts.node != node || std::exchange(here->stranded, over) == over) continue;
+    out.push_back(key);
+  }
+  return out;
+}
+
+std::unordered_set<std::string> PodTable::nodes_upstream() const {
+  std::unordered_set<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [key, entry] : pods_)
+    if (const auto& facts = entry.facts;
+        facts.here && facts.there && facts.there->owner == facts.here->uid)
+      out.insert(facts.node);
+  return out;
 }
 
 void PodTable::tidy(const std::string& key) {
   const auto found = pods_.find(key);
   auto& entry = found->second;
-  if (entry.facts.here || entry.facts.there || entry.heard) return;
-  if (entry.facts.counted) ledger_.release(entry.facts.claims);
+  if (entry.facts.here || entry.facts.there || entry.heard || entry.facts.counted) return;
+  put_bytes(entry.facts, 0);
   pods_.erase(found);
 }
 
@@ -224,7 +273,7 @@ Ledger::Sums PodTable::used_on(const std::string& node) const {
   const std::scoped_lock lock(mutex_);
   Ledger::Sums out;
   for (const auto& [key, entry] : pods_)
-    if (entry.facts.counted && entry.facts.node == node) add(out, entry.facts.claims);
+    if (entry.facts.counted && entry.facts.counted_on == node) add(out, entry.facts.claims);
   return out;
 }
 
@@ -252,7 +301,8 @@ std::vector<std::string> PodTable::undone() const {
   std::vector<std::string> out;
   for (const auto& [key, entry] : pods_) {
     const auto& facts = entry.facts;
-    if (entry.heard || next_step(facts.here, facts.there, facts.was_there) != PodStep::nothing)
+    if (entry.heard || (facts.counted && !facts.there) ||
+        next_step(facts.here, facts.there, facts.was_there) != PodStep::nothing)
       out.push_back(key);
   }
   return out;

@@ -5,6 +5,7 @@
 #include "daemon/clusters/sync/pod_dress.hpp"
 #include "daemon/clusters/sync/pod_status.hpp"
 #include "daemon/clusters/sync/pod_step.hpp"
+#include "daemon/clusters/sync/stored.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +25,12 @@ namespace zoo::clusters::sync {
 struct PodFacts {
   std::optional<PodHere> here;
   StatusTerms terms;
-  std::string node;        ///< of the cluster
-  Amounts claims;          ///< against the share
+  std::string node; ///< of the cluster
+  /// What is counted for it against the share: of upstream's pod of this name, be it an earlier one
+  /// than the cluster's, or of the one that is being made. Nothing if not `counted`.
+  Amounts claims;
+  std::string counted_on;  ///< the node on which that is
+  std::size_t bytes = 0;   ///< counted in StoredBytes: of upstream's, be it over or not
   std::int64_t grace = -1; ///< with which the cluster's goes; -1: its own
   std::uint64_t shown = 0; ///< fingerprint of the status that the cluster's shows
   std::optional<PodThere> there;
@@ -36,8 +41,9 @@ struct PodFacts {
 
 /// What was heard of a pod upstream and not looked at yet.
 struct Heard {
-  std::shared_ptr<const std::string> object; ///< as upstream wrote it; null: it was not kept
-  bool gone = false;                         ///< it was deleted
+  /// As upstream wrote it, the last time where it is gone; null: it was not kept.
+  std::shared_ptr<const std::string> object;
+  bool gone = false; ///< it was deleted
 };
 
 /// The pods of one cluster, by "namespace/name" in the cluster's names. Any thread; no call blocks.
@@ -46,6 +52,10 @@ public:
   /// Bytes of what was heard that are kept for one cluster; beyond it, upstream is asked again.
   static constexpr std::size_t k_most = 20'000; ///< pods of the cluster that are noted
   static constexpr std::size_t k_most_heard = std::size_t{8} << 20;
+
+  void use(StoredBytes& stored) {
+    stored_ = &stored;
+  } ///< before anything is noted; it outlives this
 
   /// The cluster has this pod. True: something about it is another thing than before.
   bool note_here(const std::string& key, PodFacts facts);
@@ -59,8 +69,8 @@ public:
   /// Upstream has this, as far as a list says that may be older than what is known.
   void note_there(const std::string& key, PodThere there);
   /// The same, where all of them were read: those not in `seen` are not there as far as is known.
-  /// True: some of the share is free again.
-  bool keep_there(const std::unordered_set<std::string>& seen);
+  /// What is counted for them stays so until they were looked for (undone(), set_there()).
+  void keep_there(const std::unordered_set<std::string>& seen);
 
   struct Taken {
     PodFacts facts;
@@ -70,15 +80,28 @@ public:
   std::optional<Taken> take(const std::string& key);
   std::optional<PodFacts> look(const std::string& key) const; ///< what is known
 
-  /// As the worker that looks at the pod has found it.
-  void set_there(const std::string& key, std::optional<PodThere> there);
+  /// As the worker that looks at the pod has found it. What was counted for one that is not there
+  /// is free; true: there was something.
+  bool set_there(const std::string& key, std::optional<PodThere> there);
   void set_shown(const std::string& key, std::uint64_t shown);
   void set_told(const std::string& key, std::uint64_t told);
-  /// Counts it in the ledger, once. `must`: whether there is room or not.
-  std::optional<Ledger::Shortage> count(const std::string& key, bool must);
-  /// It asks for another amount by now; nothing is changed if the share is short of what is more.
-  std::optional<Ledger::Shortage> recount(const std::string& key, const Amounts& claims);
+  /// It is about to ask upstream for this: that is counted for it from now on. Nothing is changed
+  /// if the share is short of what is more than before.
+  std::optional<Ledger::Shortage> reserve(const std::string& key, const Amounts& claims);
+  /// Upstream has it already, so it is counted whether there is room or not. What was counted for
+  /// the name before stays, unless `anew`.
+  void count(const std::string& key, const Amounts& claims, const std::string& node,
+             bool anew = false);
   bool uncount(const std::string& key); ///< false: it was not counted
+  /// Upstream is about to have so many bytes for it. False: there is no room for them. What it has
+  /// there stays counted until it is not there any more.
+  bool hold_bytes(const std::string& key, std::size_t bytes);
+  /// Upstream has so many already: they are counted if none are yet.
+  void note_bytes(const std::string& key, std::size_t bytes);
+  /// The time of its pods on this node is over, or not any more. Keys of those that are others now.
+  std::vector<std::string> strand(const std::string& node, bool over);
+  /// The nodes, of the cluster, of those of its pods that are upstream; each once.
+  std::unordered_set<std::string> nodes_upstream() const;
 
   void set_share(Ledger::Sums share);
   Ledger::Sums share_left() const;
@@ -103,6 +126,8 @@ private:
   };
   void forget_heard(Entry& entry);
   void put_there(PodFacts& facts, std::optional<PodThere> there);
+  bool release(PodFacts& facts);
+  void put_bytes(PodFacts& facts, std::size_t bytes);
   void tidy(const std::string& key); ///< takes out what is on neither side
   void tell(PodFacts& facts, std::uint64_t told);
 
@@ -112,6 +137,7 @@ private:
   std::size_t heard_bytes_ = 0, refused_ = 0;
   Ledger ledger_;
   Ledger::Sums share_;
+  StoredBytes* stored_ = nullptr; ///< null: nothing is counted
 };
 
 } // namespace zoo::clusters::sync

@@ -51,6 +51,10 @@ PodThere SyncedCluster::there_of(const json& pod) {
     out.waits_since = kube::unix_seconds(kube::text_at(each, "/lastTransitionTime"));
     out.lacks = lacking(kube::text_at(each, "/message"));
   }
+  const json::json_pointer grace(out.leaving ? "/metadata/deletionGracePeriodSeconds"
+                                             : "/spec/terminationGracePeriodSeconds");
+  if (pod.contains(grace) && pod.at(grace).is_number_integer())
+    out.grace = std::max<std::int64_t>(pod.at(grace).get<std::int64_t>(), 0);
   const json::json_pointer of_node("/spec/hostNetwork");
   const bool own = !(pod.contains(of_node) && pod.at(of_node) == true);
   if (own && !out.ended && !out.owner.empty())
@@ -61,6 +65,22 @@ PodThere SyncedCluster::there_of(const json& pod) {
 
 void SyncedCluster::give_back(const std::string& key) {
   if (table_.uncount(key)) try_refused(key);
+}
+
+/// Whatever the cluster calls by this name by now, and if it is nothing: what upstream runs of it
+/// is counted until it has ended or is gone there. `pod`: as upstream has it.
+void SyncedCluster::count_there(const std::string& key, const json& pod, bool anew) {
+  const auto there = there_of(pod);
+  const auto facts = table_.look(key);
+  // One that zood has not made is the platform's; of an earlier one nothing is said.
+  if (!facts || !facts->there || facts->there->uid != there.uid || there.owner.empty()) return;
+  if (there.ended) return give_back(key);
+  if (facts->counted && !anew) return;
+  const bool ours = facts->here && facts->here->uid == there.owner;
+  if (ours)
+    table_.count(key, pod_claims(pod, facts->terms.containers), facts->node, anew);
+  else
+    table_.count(key, pod_claims(pod), kube::text_at(pod, "/spec/nodeName"), anew);
 }
 
 /// Those that had no room are tried again, but for one.
@@ -76,26 +96,29 @@ Result<std::optional<json>> SyncedCluster::read_there(const std::string& key) {
   auto pod = (*lease).get(Key(key).path_there(id_));
   if (!pod && pod.error().code() == Code::not_found) {
     ZOO_TRY_VOID(known_store(*lease, true));
-    table_.set_there(key, std::nullopt);
+    if (table_.set_there(key, std::nullopt)) try_refused(key);
     return std::nullopt;
   }
   if (!pod) return fail(std::move(pod).error());
   table_.set_there(key, there_of(*pod));
+  count_there(key, *pod);
   return std::optional(*std::move(pod));
 }
 
 /// What upstream says of it now is taken over, and shown in the cluster.
 Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::Taken& taken) {
   if (!taken.heard) return {};
-  if (taken.heard->gone) {
-    table_.set_there(key, std::nullopt);
-    give_back(key);
+  const auto& facts = taken.facts;
+  std::string text;
+  if (taken.heard->object) text = *taken.heard->object;
+  if (taken.heard->gone && !text.empty()) {
+    // It may be told late, of an earlier one of this name.
+    const auto uid = kube::text_at(kube::parse_foreign(text), "/metadata/uid");
+    if (facts.there && facts.there->uid == uid && table_.set_there(key, std::nullopt))
+      try_refused(key);
     return {};
   }
-  std::string text;
-  if (taken.heard->object) {
-    text = *taken.heard->object;
-  } else {
+  if (text.empty()) {
     const auto read = read_there(key);
     if (!read) {
       table_.hear(key, nullptr, false); // it is read again
@@ -107,17 +130,12 @@ Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::T
   const auto object = kube::parse_foreign(text);
   if (!object.is_object()) return fail(Code::unavailable, "upstream sent a pod that is no JSON");
   auto there = there_of(object);
-  const auto& facts = taken.facts;
-  if (facts.there && facts.there->uid == there.uid && there.version < facts.there->version)
-    return {}; // a later one was seen
+  if (facts.there && there.version < facts.there->version)
+    return {}; // a later one was seen, be it this one or one that has its name by now
   const bool ours = facts.here && there.owner == facts.here->uid;
-  const bool ended = there.ended;
   table_.set_there(key, std::move(there));
+  count_there(key, object);
   if (!ours || facts.here->given_up) return {};
-  if (ended)
-    give_back(key);
-  else
-    table_.count(key, true);
   return show(key, facts, text);
 }
 
@@ -149,14 +167,25 @@ Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsi
     tell_if_other(); // a refusal has perhaps gone with it
     return Next{};
   }
-  ZOO_TRY_VOID(take_heard(key, *taken));
+  const auto heard = take_heard(key, *taken);
   const auto facts = table_.look(key);
-  if (!facts) return Next{};
+  if (!facts) return heard.map([] { return Next{}; });
   const auto step = next_step(facts->here, facts->there, facts->was_there);
+  const bool ends = step == PodStep::stop || step == PodStep::replace;
+  // That the cluster does not take what upstream says keeps nothing of its alive there.
+  if (!heard && ends) ZOO_TRY_VOID(stop_pod(key, *facts).map([](const Next&) {}));
+  if (!heard) return fail(heard.error());
   if (step != PodStep::nothing) log::debug("clusters", "{}: pod {}: {}", id_, key, step_name(step));
+  if (step == PodStep::create || step == PodStep::change)
+    if (const auto pause = pace_.wait(); pause.count() != 0) return Next{pause};
   switch (step) {
   case PodStep::nothing:
     tell_if_other();
+    // Is what is counted there? Whether something was made is not known where the answer was lost.
+    if (!facts->there && facts->counted) {
+      ZOO_TRY_VOID(read_there(key).map([](const auto&) {}));
+      return Next{milliseconds(0)};
+    }
     return look_for_room(key, *facts, attempts);
   case PodStep::create:
     return create_pod(key, *facts, attempts);
@@ -173,6 +202,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsi
   case PodStep::finish:
     return finish_pod(key, *facts);
   case PodStep::foreign:
+    give_back(key);
     return refuse(key, *facts, "upstream has a pod of this name that is not the cluster's",
                   attempts);
   }
@@ -208,18 +238,24 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
   // What it is to have later makes it another one than this.
   if (body && dressed->has_later()) (*body)["metadata"]["annotations"][k_hash_annotation] = "";
   if (!body) return refuse(key, facts, words_out(own, body.error().message()), attempts);
-  if (const auto shortage = table_.count(key, false))
+  // By what was read now: what was heard of it may be older than what is made of it.
+  if (const auto shortage = table_.reserve(key, pod_claims(*pod)))
     return refuse(key, facts,
                   fmt::format("it needs {} of {}, and {} are left of the share of the virtual "
                               "cluster",
                               shortage->wanted.text(), shortage->resource,
                               shortage->left.negative() ? "0" : shortage->left.text()),
                   attempts);
-  const auto broke_off = [&](const Error& error) -> tl::unexpected<Error> {
+  const auto bytes = kube::text_of(*body).size();
+  if (!table_.hold_bytes(key, bytes)) {
     give_back(key);
-    return fail(error);
-  };
-  if (const auto open = open_namespace(at.space); !open) return broke_off(open.error());
+    return refuse(key, facts, no_room_for(bytes), attempts);
+  }
+  if (const auto open = open_namespace(at.space); !open) {
+    give_back(key);
+    return fail(open.error());
+  }
+  pace_.spend(bytes);
   const auto lease = as_tenant_.take();
   const auto made = (*lease).create(
       kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}), *body);
@@ -231,15 +267,19 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
   }
   const auto& error = made.error();
   if (error.code() == Code::already_exists) {
-    give_back(key);
-    ZOO_TRY_VOID(read_there(key).map([](const auto&) {}));
+    ZOO_TRY(const auto there, read_there(key));
+    if (there && there_of(*there).owner.empty())
+      give_back(key);
+    else if (there)
+      count_there(key, *there, true);
     return Next{milliseconds(0)};
   }
   if (error.code() == Code::not_found) { // the namespace has gone
     const std::scoped_lock lock(mutex_);
     opened_.erase(at.space);
   }
-  if (!is_refusal(error)) return broke_off(error);
+  // It may have been made all the same: it stays counted until it is tried again, or looked for.
+  if (!is_refusal(error)) return fail(error);
   give_back(key);
   if (is_of_fence(error.message()) && attempts < k_fence_tries) return Next{k_fence_pause, true};
   return refuse(key, facts, words_out(own, error.message()), attempts);
@@ -271,8 +311,14 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
   (*body)["metadata"]["annotations"].update(dressed->annotations);
   (*body)["metadata"]["labels"].update(dressed->labels);
   if (parts.refused) (*body)["metadata"]["annotations"][k_hash_annotation] = "";
+  // What is less than before is free when upstream has taken it.
+  const auto bytes = kube::text_of(*body).size();
+  if (!table_.hold_bytes(key, std::max(bytes, facts.bytes)))
+    return refuse(key, facts, no_room_for(bytes), attempts);
+  pace_.spend(bytes);
   const auto done = (*lease).update(path, *body);
   if (done) {
+    table_.hold_bytes(key, bytes);
     table_.set_there(key, there_of(*done));
     if (parts.refused)
       return refuse(key, facts, words_out(own, parts.refused->message()), attempts);
@@ -293,13 +339,16 @@ Result<SyncedCluster::Next> SyncedCluster::stop_pod(const std::string& key, cons
     if (pod && kube::text_at(*pod, "/metadata/uid") == facts.there->owner) return Next{};
     if (!pod && pod.error().code() != Code::not_found) return fail(pod.error());
   }
-  const bool same = facts.here && facts.here->uid == facts.there->owner;
-  const auto lease = as_tenant_.take();
-  const auto path = Key(key).path_there(id_);
-  ZOO_TRY_VOID(remove_of(*lease, path, facts.there->uid, same ? facts.grace : -1));
+  // Of one that is not the cluster's any more its own grace may be years.
+  const bool same = facts.here && facts.here->uid == facts.there->owner && !facts.here->stranded &&
+                    !facts.here->given_up;
+  const auto grace = same ? facts.grace : std::min(facts.there->grace, k_longest_grace);
+  {
+    const auto lease = as_tenant_.take();
+    ZOO_TRY_VOID(remove_of(*lease, Key(key).path_there(id_), facts.there->uid, grace));
+  }
   // One without a grace is gone, and that is heard; one that a list had may have gone before.
   ZOO_TRY(const auto left, read_there(key));
-  if (!left) give_back(key);
   return left ? Next{} : Next{milliseconds(0)};
 }
 
@@ -308,7 +357,6 @@ Result<SyncedCluster::Next> SyncedCluster::finish_pod(const std::string& key,
                                                       const PodFacts& facts) {
   ZOO_TRY(const auto there, read_there(key));
   if (there && there_of(*there).owner == facts.here->uid) return Next{milliseconds(0)};
-  give_back(key);
   const auto lease = own_.take();
   ZOO_TRY_VOID(remove_of(*lease, Key(key).path(), facts.here->uid, 0));
   return Next{};

@@ -74,16 +74,33 @@ void FairQueue::wake_due() {
   }
 }
 
+FairQueue::Taken FairQueue::taken(Clock::time_point now) const {
+  Taken out;
+  for (const auto* flow : busy_) {
+    out.all += flow->running;
+    if (flow->slow(now)) out.by_slow += flow->running;
+  }
+  return out;
+}
+
+bool FairQueue::may_have(const Flow& flow, const Taken& had, Clock::time_point now) const {
+  const auto half = std::max<std::size_t>(workers_ / 2, 1);
+  const bool alone = ring_.size() == 1;
+  if (flow.running != 0 && had.all + 1 == workers_) return false; // somebody else may come
+  if (!flow.slow(now)) return alone || flow.running < half;
+  return had.by_slow < half && (alone || flow.running == 0);
+}
+
 std::optional<FairQueue::Work> FairQueue::next() {
   wake_due();
-  const auto most = std::max<std::size_t>(workers_ / 2, 1);
-  const bool alone = ring_.size() == 1;
+  const auto now = now_();
+  const auto had = taken(now);
   // Each round gives every cluster that waits its weight, so that this ends.
   for (std::size_t passed = 0; passed < ring_.size();) {
     const auto cluster = ring_.front();
     auto& flow = flows_[cluster];
     const auto rotate = [&] { ring_.splice(ring_.end(), ring_, ring_.begin()); };
-    if (!alone && flow.running >= most) {
+    if (!may_have(flow, had, now)) {
       rotate();
       ++passed;
       continue;
@@ -104,7 +121,10 @@ std::optional<FairQueue::Work> FairQueue::next() {
     item.queued = false;
     item.running = true;
     item.woken = false;
+    item.began = now;
+    flow.began.insert(now);
     ++flow.running;
+    busy_.insert(&flow);
     if (!flow.waits()) {
       flow.in_ring = false;
       flow.credit = 0; // nothing is saved up while nothing is wanted
@@ -140,10 +160,14 @@ void FairQueue::done(const Work& work, std::optional<Clock::duration> again, boo
   const std::scoped_lock lock(mutex_);
   const auto flow = flows_.find(work.cluster);
   if (flow == flows_.end()) return;
-  --flow->second.running;
+  if (--flow->second.running == 0) busy_.erase(&flow->second);
   const auto found = flow->second.items.find(work.key);
   if (found != flow->second.items.end()) {
     auto& item = found->second;
+    const auto now = now_();
+    if (item.running && now - item.began > k_slow) flow->second.slow_until = now + k_slow_for;
+    if (const auto one = flow->second.began.find(item.began); one != flow->second.began.end())
+      flow->second.began.erase(one);
     item.running = false;
     if (item.woken) {
       item.attempts = 0;
@@ -165,7 +189,8 @@ void FairQueue::tidy(const std::string& cluster) {
   const auto found = flows_.find(cluster);
   if (found == flows_.end()) return;
   const auto& flow = found->second;
-  if (flow.items.empty() && flow.running == 0 && flow.weight == 100) flows_.erase(found);
+  if (flow.items.empty() && flow.running == 0 && flow.weight == 100 && !flow.slow(now_()))
+    flows_.erase(found);
 }
 
 void FairQueue::forget(const std::string& cluster) {
@@ -181,6 +206,7 @@ void FairQueue::forget(const std::string& cluster) {
     if (flow.in_ring) ring_.remove(cluster);
     flow.in_ring = false;
     flow.items.clear();
+    flow.began.clear();
     if (flow.running != 0) return false;
     flows_.erase(found);
     return true;
@@ -197,6 +223,12 @@ std::size_t FairQueue::size(const std::string& cluster) const {
   return static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [](const auto& each) {
     return each.second.queued || each.second.running;
   }));
+}
+
+bool FairQueue::slow(const std::string& cluster) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = flows_.find(cluster);
+  return found != flows_.end() && found->second.slow(now_());
 }
 
 std::size_t FairQueue::clusters() const {

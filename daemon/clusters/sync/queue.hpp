@@ -27,10 +27,17 @@ enum class Lane : std::uint8_t {
 
 /// What is to be looked at, cluster by cluster: each has its turns, by its weight, however much the
 /// others want (deficit round robin). A key stands in it once, and is handed to one worker at a
-/// time; one that is added while it is worked on is handed out again afterwards. While others wait,
-/// no cluster has more than half of the workers. Any thread.
+/// time; one that is added while it is worked on is handed out again afterwards.
+///
+/// Workers block in calls that a cluster's own API server may draw out, so turns alone would not be
+/// fair. While others wait, no cluster has more than half of the workers; and none that has one has
+/// the last that is free. A cluster is slow while, and for a minute after, a piece of work takes
+/// longer than k_slow: while others wait it has one worker, and all slow ones together have half of
+/// them at most, so that the other half is there for who is quick. Any thread.
 class FairQueue {
 public:
+  static constexpr std::chrono::seconds k_slow{2}, k_slow_for{60};
+
   using Clock = std::chrono::steady_clock;
   using Now = std::function<Clock::time_point()>;
   struct Work {
@@ -57,6 +64,7 @@ public:
 
   std::size_t size(const std::string& cluster) const; ///< that is due or worked on
   std::size_t clusters() const;                       ///< that have something to be done
+  bool slow(const std::string& cluster) const;
 
 private:
   struct Item {
@@ -64,15 +72,21 @@ private:
     unsigned attempts = 0;
     bool queued = false, running = false, woken = false;
     std::optional<Clock::time_point> due; ///< in `later_`
+    Clock::time_point began{};            ///< of what is running
   };
   struct Flow {
     unsigned weight = 100;
     std::int64_t credit = 0;
     std::size_t running = 0;
     bool in_ring = false;
+    std::optional<Clock::time_point> slow_until;
+    std::multiset<Clock::time_point> began; ///< of all that is running
     std::deque<std::string> lanes[2];
     std::unordered_map<std::string, Item> items;
     bool waits() const { return !lanes[0].empty() || !lanes[1].empty(); }
+    bool slow(Clock::time_point now) const {
+      return (slow_until && now < *slow_until) || (!began.empty() && now - *began.begin() > k_slow);
+    }
   };
   void enqueue(const std::string& cluster, Flow& flow, const std::string& key, Item& item);
   void put_later(const std::string& cluster, const std::string& key, Item& item,
@@ -80,6 +94,12 @@ private:
   void drop_later(const std::string& cluster, const std::string& key, Item& item);
   void wake_due();
   std::optional<Work> next(); ///< under the lock
+  /// What they have that has the workers now.
+  struct Taken {
+    std::size_t all = 0, by_slow = 0;
+  };
+  Taken taken(Clock::time_point now) const;
+  bool may_have(const Flow& flow, const Taken& had, Clock::time_point now) const;
   void tidy(const std::string& cluster);
 
   const std::size_t workers_;
@@ -90,6 +110,7 @@ private:
   std::map<std::string, Flow> flows_;
   std::list<std::string> ring_; ///< clusters of which something waits, the next one first
   std::set<std::tuple<Clock::time_point, std::string, std::string>> later_;
+  std::set<const Flow*> busy_; ///< those that have a worker
 };
 
 } // namespace zoo::clusters::sync

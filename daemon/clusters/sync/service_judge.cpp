@@ -140,10 +140,16 @@ Result<std::string> ServiceJudge::judge(const ServiceReview& review) {
   if (there && !review.creates && own().owner != kube::text_at(review.object, "/metadata/uid") &&
       own().owner != k_unborn)
     return fail(Code::unavailable, "upstream's is of an earlier Service of this name");
+  if (!review.dry_run)
+    if (const auto pause = room_.pace.wait(); pause.count() != 0)
+      return fail(Code::forbidden,
+                  "the virtual cluster has written too much at once: try again in {} s",
+                  std::chrono::ceil<std::chrono::seconds>(pause).count());
   const auto key = space + "/" + name;
   ZOO_TRY(auto place, mirror_.claim(kind_, key, review.object, review.dry_run));
   ZOO_TRY(const auto made, there ? change(review, wish, *there) : make(review, wish));
   if (!review.dry_run) {
+    room_.pace.spend(wish.bytes);
     mirror_.made(kind_, key, made);
     place.done();
   }

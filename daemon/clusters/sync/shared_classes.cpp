@@ -79,7 +79,8 @@ Result<void> SharedClasses::keep_one(const ClassKind& kind, const json& wanted,
   return fail(made.error());
 }
 
-Result<void> SharedClasses::keep(const ClassKind& kind, const translate::SharedNames& names) {
+Result<void> SharedClasses::keep(const ClassKind& kind, const translate::SharedNames& names,
+                                 const WorkTime& time) {
   const auto& shared = names.classes[static_cast<std::size_t>(kind.overlay)];
   std::map<std::string, json> there;
   {
@@ -90,21 +91,27 @@ Result<void> SharedClasses::keep(const ClassKind& kind, const translate::SharedN
       there.emplace(kube::text_at(each, "/metadata/name"), each);
   }
   for (const auto& name : shared) {
+    const auto path = kind.collection() + kube::path({name});
+    if (kept_.contains(path)) continue;
+    if (time.over()) return {};
     auto current = [&] {
       const auto lease = room_.upstream.take();
-      return (*lease).get(kind.collection() + kube::path({name}));
+      return (*lease).get(path);
     }();
     if (!current && current.error().code() == Code::not_found) {
       missing_ = true;
+      kept_.insert(path);
       continue;
     }
     if (!current) return fail(std::move(current).error());
     const auto found = there.find(name);
     ZOO_TRY_VOID(keep_one(kind, shown_class(kind, *current),
                           found == there.end() ? std::nullopt : std::optional(found->second)));
+    kept_.insert(path);
   }
   for (const auto& [name, object] : there) {
     if (shared.contains(name)) continue;
+    if (time.over()) return {};
     const auto lease = room_.own.take();
     ZOO_TRY_VOID(remove_of(*lease, kind.collection() + kube::path({name}),
                            kube::text_at(object, "/metadata/uid")));
@@ -124,9 +131,12 @@ Result<WorkNext> SharedClasses::work(std::shared_ptr<const translate::SharedName
     const auto lease = room_.upstream.take();
     ZOO_TRY_VOID(room_.known_store(*lease, true));
   }
-  missing_ = false;
+  if (kept_.empty()) missing_ = false;
+  const WorkTime time;
   for (const auto& kind : k_class_kinds)
-    ZOO_TRY_VOID(keep(kind, *names));
+    ZOO_TRY_VOID(keep(kind, *names, time));
+  if (time.over()) return WorkNext{std::chrono::milliseconds(0)};
+  kept_.clear();
   seen_ = std::move(names);
   looked_ = now;
   return WorkNext{k_class_look};

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -38,13 +39,16 @@ public:
   Result<WorkNext> work(std::shared_ptr<const translate::SharedNames> names);
 
 private:
-  Result<void> keep(const ClassKind& kind, const translate::SharedNames& names);
+  Result<void> keep(const ClassKind& kind, const translate::SharedNames& names,
+                    const WorkTime& time);
   Result<void> keep_one(const ClassKind& kind, const nlohmann::json& wanted,
                         const std::optional<nlohmann::json>& there);
 
   const SyncRoom& room_;
   std::shared_ptr<const translate::SharedNames> seen_;
   bool missing_ = false; ///< one that is shared is not there upstream yet
+  /// Paths of those that were looked at in this round, whose time was over in between.
+  std::set<std::string> kept_;
   std::chrono::steady_clock::time_point looked_{};
 };
 

@@ -6,6 +6,7 @@
 #include "daemon/clusters/sync/mirror_kind.hpp"
 #include "daemon/clusters/sync/own_watch.hpp"
 #include "daemon/clusters/sync/queue.hpp"
+#include "daemon/clusters/sync/stored.hpp"
 #include "daemon/translate/mapping.hpp"
 #include "daemon/upstream/connections.hpp"
 
@@ -21,6 +22,8 @@ namespace zoo::clusters::sync {
 struct SyncRoom {
   std::string id; ///< of the cluster
   FairQueue& queue;
+  StoredBytes& stored; ///< what it has upstream
+  WritePace& pace;     ///< asked before each object that is made or changed upstream, and told
   upstream::Connections& own;       ///< its API server, as zood
   upstream::Connections& upstream;  ///< as zood: for reads, and for what zood itself keeps there
   upstream::Connections& as_tenant; ///< as the cluster's user, whose rights end at its namespaces

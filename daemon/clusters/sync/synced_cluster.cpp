@@ -48,6 +48,7 @@ SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWis
       api_address_(wish.api_address), room_(make_room()), mirror_(room_, wish.options),
       labels_(room_), tokens_(room_, table_), events_(room_, table_), classes_(room_),
       judge_(room_, mirror_) {
+  table_.use(stored_);
   set_wish(std::move(wish));
   mirror_.start();
   labels_.start();
@@ -65,6 +66,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
   const auto nodes = wish.all_nodes();
   const auto weight = wish.weight;
   const auto limits = wish.limits;
+  std::vector<std::string> left, back; // nodes that it has no more, and has again
   {
     const std::scoped_lock lock(mutex_);
     const bool other = !wish.same(wish_);
@@ -74,9 +76,17 @@ void SyncedCluster::set_wish(SyncWish wish) {
     wish_ = std::move(wish);
     if (!other) return;
     if (other_share) opened_.clear(); // their fences are written anew
-    kept_ = {nodes.begin(), nodes.end()};
+    const auto before = std::exchange(kept_, {nodes.begin(), nodes.end()});
+    for (const auto& name : before)
+      if (!kept_.contains(name)) leaving_.try_emplace(name, FairQueue::Clock::now());
+    for (const auto& [name, since] : leaving_)
+      (kept_.contains(name) ? back : left).push_back(name);
+    for (const auto& name : back)
+      leaving_.erase(name);
     const auto old = [this](const std::string& name) { return !kept_.contains(name); };
-    std::erase_if(node_trouble_, [&old](const auto& each) { return old(each.first); });
+    std::erase_if(node_trouble_, [this, &old](const auto& each) {
+      return old(each.first) && !leaving_.contains(each.first);
+    });
     std::erase_if(nodes_seen_, old);
     std::erase_if(others_, [&old](const auto& each) { return old(each.first); });
   }
@@ -86,6 +96,11 @@ void SyncedCluster::set_wish(SyncWish wish) {
   queue_.add(id_, "o/", Lane::first); // nodes that it had
   for (const auto& name : nodes)
     queue_.add(id_, "n/" + name, Lane::first);
+  for (const auto& name : left)
+    queue_.add(id_, "r/" + name, Lane::first);
+  for (const auto& name : back)
+    for (const auto& key : table_.strand(name, false))
+      queue_.add(id_, "p/" + key, Lane::first);
   queue_.add(id_, "l/", Lane::first, milliseconds(1'000));
   queue_.add(id_, "d/", Lane::first);
   queue_.add(id_, "k/", Lane::first);
@@ -98,6 +113,8 @@ void SyncedCluster::set_wish(SyncWish wish) {
 SyncRoom SyncedCluster::make_room() {
   return {.id = id_,
           .queue = queue_,
+          .stored = stored_,
+          .pace = pace_,
           .own = own_,
           .upstream = upstream_,
           .as_tenant = as_tenant_,
@@ -373,7 +390,6 @@ void SyncedCluster::note(const json& pod) {
   PodFacts facts;
   facts.node = kube::text_at(pod, "/spec/nodeName");
   facts.terms = status_terms(pod);
-  facts.claims = pod_claims(pod);
   facts.shown = fingerprint(shown_status(pod, facts.terms));
   const json::json_pointer grace("/metadata/deletionGracePeriodSeconds");
   if (pod.contains(grace) && pod.at(grace).is_number_integer())
@@ -387,6 +403,7 @@ void SyncedCluster::note(const json& pod) {
   here.given_up = phase == "Failed" && !here.ran &&
                   kube::text_at(pod, "/status/reason").starts_with(k_no_room_reason);
   here.bound = keeps_node(facts.node);
+  here.stranded = !here.bound && time_is_over(facts.node);
   here.tokens = !token_wants(pod).empty();
   // One that upstream does not run any more needs nothing there.
   if (here.bound && !here.ended)
@@ -404,7 +421,7 @@ void SyncedCluster::note(const json& pod) {
 // ---- upstream's ----
 
 void SyncedCluster::hear_pod(const std::string& key, std::string_view object, bool gone) {
-  table_.hear(key, gone ? nullptr : std::make_shared<const std::string>(object), gone);
+  table_.hear(key, std::make_shared<const std::string>(object), gone);
   if (known_) queue_.add(id_, "p/" + key, Lane::first);
 }
 
@@ -422,14 +439,15 @@ void SyncedCluster::reread() { queue_.add(id_, "a/", Lane::first); }
 
 /// A pod upstream as a list has it: what differs is looked at by itself, and read anew for that.
 void SyncedCluster::compare(const std::string& key, const json& object) {
-  auto there = there_of(object);
+  const auto there = there_of(object);
+  table_.note_there(key, there);
+  count_there(key, object);
   const auto facts = table_.look(key);
-  const bool ours = facts && facts->here && facts->here->uid == there.owner;
-  const bool ended = there.ended;
-  table_.note_there(key, std::move(there));
-  if (!ours) return;
-  if (!ended) table_.count(key, true);
-  const auto own = pod_out(mapping(), kube::text_of(object));
+  if (!facts) return;
+  const auto text = kube::text_of(object);
+  if (!there.owner.empty()) table_.note_bytes(key, text.size());
+  if (!facts->here || facts->here->uid != there.owner) return;
+  const auto own = pod_out(mapping(), text);
   if (!own || fingerprint(shown_status(*own, facts->terms)) != facts->shown)
     table_.hear(key, nullptr, false);
 }
@@ -438,7 +456,12 @@ void SyncedCluster::compare(const std::string& key, const json& object) {
 Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
   ZOO_TRY(const auto found, tenants::range(api, "/api/v1/namespaces", mapping().prefix()));
   const auto lease = own_.take();
+  const WorkTime time;
+  const auto last = std::exchange(swept_spaces_, "");
   for (const auto& space : found) {
+    if (space.name <= last) continue;
+    if (time.over()) break; // the next patrol goes on behind it
+    swept_spaces_ = space.name;
     const auto own = cluster_namespace(id_, space.name);
     if (!own || space.terminating || !space.labelled || space.label != id_) continue;
     const auto there = (*lease).get(kube::path({"api", "v1", "namespaces", *own}));
@@ -449,7 +472,14 @@ Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
     const std::scoped_lock lock(mutex_);
     opened_.erase(*own);
   }
+  if (!found.empty() && swept_spaces_ == found.back().name) swept_spaces_.clear();
   return {};
+}
+
+/// PersistentVolumes that the cluster shows and that are gone.
+Result<SyncedCluster::Next> SyncedCluster::sweep() {
+  ZOO_TRY_VOID(sweep_volumes(room_, swept_volumes_));
+  return Next{swept_volumes_.empty() ? k_volume_look : milliseconds(0)};
 }
 
 /// Everything that upstream has of the cluster is compared with what is known.
@@ -469,12 +499,13 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
         seen.insert(key);
         compare(key, item);
       }));
-  if (table_.keep_there(seen)) try_refused("");
+  table_.keep_there(seen);
   known_ = true;
   for (const auto& key : table_.undone()) {
     ++drift;
     queue_.add(id_, "p/" + key, Lane::then);
   }
+  look_for_stray_pods();
   ZOO_TRY_VOID(sweep_namespaces(*lease));
   ZOO_TRY_VOID(tokens_.patrol());
   queue_.add(id_, "k/", Lane::first);
@@ -501,7 +532,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "h/" ? Result<Next>(judge_.work(rest))
                       : kind == "e/" ? events_.work()
                       : kind == "c/" ? classes_.work(parts_.names())
-                      : kind == "v/" ? sweep_volumes(room_).map([] { return Next{k_volume_look}; })
+                      : kind == "v/" ? sweep()
                       : kind == "w/"
                           ? keep_service_hook(room_).map([] { return Next{k_hook_look}; })
                       : kind == "k/" ? keep_api().map([] { return Next{}; })

@@ -125,6 +125,7 @@ private:
   void tell_if_other();
   Result<Next> patrol();
   Result<void> sweep_namespaces(upstream::ControlApi& api);
+  Result<Next> sweep();
   Result<Next> learn_dns();
   DressTerms terms() const;
   SyncWish wish() const;
@@ -137,6 +138,7 @@ private:
   static PodThere there_of(const nlohmann::json& pod);
   void compare(const std::string& key, const nlohmann::json& object);
   void give_back(const std::string& key);
+  void count_there(const std::string& key, const nlohmann::json& pod, bool anew = false);
   void try_refused(const std::string& but); ///< what it takes of the share
   Result<void> take_heard(const std::string& key, const PodTable::Taken& taken);
   Result<void> show(const std::string& key, const PodFacts& facts, const std::string& object);
@@ -177,6 +179,9 @@ private:
   // node_work.cpp
   Result<Next> work_node(const std::string& name);
   Result<Next> remove_node(const std::string& name);
+  Result<bool> ask_to_leave(const std::string& name, bool over);
+  void look_for_stray_pods();
+  bool time_is_over(const std::string& node) const;
   Result<Next> renew_leases();
   Result<void> look_for_old_nodes();
   Result<void> keep_node(const nlohmann::json& wanted);
@@ -190,6 +195,8 @@ private:
   const std::string id_;
   const MirrorOptions options_;
   std::stop_source stop_;
+  StoredBytes stored_;
+  WritePace pace_;
   PodTable table_;
   upstream::Connections own_, upstream_, as_tenant_;
 
@@ -200,6 +207,8 @@ private:
   std::map<std::string, Trouble> node_trouble_; ///< of nodes that are not as they should be
   std::set<std::string> nodes_seen_;            ///< that were looked at
   std::map<std::string, Capacity> others_;      ///< what pods of others asked for on them
+  /// Nodes that were taken from it, of which it perhaps has pods still: since when.
+  std::map<std::string, FairQueue::Clock::time_point> leaving_;
   Trouble own_trouble_, upstream_trouble_;      ///< why a side was not read; the latter by patrol()
   std::string own_store_, upstream_store_;
   std::string dns_; ///< the address of Service kube-system/kube-dns; "": not known, or none
@@ -211,6 +220,8 @@ private:
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
   std::atomic<bool> upstream_away_ = false;
   ListTurns list_turns_{ListTurns::max()};
+  /// Where the work of these keys goes on, since its time was over: one worker at a time has each.
+  std::string renewed_, swept_spaces_, swept_volumes_;
   const SyncRoom room_;
   Mirror mirror_;
   NamespaceLabels labels_;

@@ -19,6 +19,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* k_secrets = "/api/v1/secrets";
+/// Tokens that were got wait so long for the others of their pod: the shortest last ten minutes.
+constexpr std::chrono::minutes k_begun_for{2};
 
 std::int64_t ends_of(const json& secret) {
   const auto annotations = kube::texts_at(secret, "/metadata/annotations");
@@ -83,12 +85,29 @@ Result<std::string> TokenKeeper::ask(const json& pod, std::string_view audience,
   return token;
 }
 
+TokenKeeper::Begun TokenKeeper::take_begun(const std::string& pod, const std::string& uid) {
+  const std::scoped_lock lock(mutex_);
+  const auto now = WorkTime::Clock::now();
+  std::erase_if(begun_, [&](const auto& each) { return now - each.second.since > k_begun_for; });
+  auto found = begun_.extract(pod);
+  if (!found.empty() && found.mapped().uid == uid) return std::move(found.mapped());
+  Begun out;
+  out.uid = uid;
+  return out;
+}
+
+void TokenKeeper::put_begun(const std::string& pod, Begun begun) {
+  const std::scoped_lock lock(mutex_);
+  if (begun_.size() < k_most_begun) begun_[pod] = std::move(begun);
+}
+
 Result<WorkNext> TokenKeeper::work(const std::string& key) {
   const auto facts = pods_.look(key);
   if (!facts || !facts->here || facts->here->leaving || facts->here->ended) return WorkNext{};
   if (!facts->there || facts->there->owner != facts->here->uid || facts->there->leaving)
     return WorkNext{}; // it is added again when the pod is made
   const ObjectName at(key);
+  const WorkTime time;
   const auto& uid = facts->here->uid;
   auto pod = [&] {
     const auto lease = room_.own.take();
@@ -118,16 +137,22 @@ Result<WorkNext> TokenKeeper::work(const std::string& key) {
       return WorkNext{std::chrono::minutes(5), true};
     }
   }
-  std::vector<std::pair<std::string, std::string>> tokens;
-  std::int64_t ends = 0;
-  for (const auto& want : wants) {
-    ZOO_TRY(auto token, ask(*pod, want.audience, want.seconds, ends));
-    tokens.emplace_back(want.key, std::move(token));
+  auto begun = take_begun(key, uid);
+  auto& [whose, tokens, ends, since] = begun;
+  while (tokens.size() < wants.size()) {
+    const auto& want = wants[tokens.size()];
+    auto token = ask(*pod, want.audience, want.seconds, ends);
+    if (token) tokens.emplace_back(want.key, *std::move(token));
+    if (token && (!time.over() || tokens.size() == wants.size())) continue;
+    put_begun(key, std::move(begun));
+    if (!token) return fail(std::move(token).error());
+    return WorkNext{std::chrono::milliseconds(0)};
   }
   ZOO_TRY(auto body, object_in(room_.mapping(), "", "Secret",
                                token_secret(at.space, at.name, uid, facts->there->uid, tokens)));
   body["metadata"]["annotations"][k_token_annotation] = at.name;
   body["metadata"]["annotations"][k_ends_annotation] = std::to_string(ends);
+  room_.pace.spend(kube::text_of(body).size());
   if (there) {
     body["metadata"]["resourceVersion"] = (*there)["metadata"]["resourceVersion"];
     ZOO_TRY_VOID((*lease).update(path, body).map([](const auto&) {}));

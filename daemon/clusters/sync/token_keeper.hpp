@@ -4,15 +4,22 @@
 #include "daemon/clusters/sync/pod_table.hpp"
 #include "daemon/clusters/sync/sync_room.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace zoo::clusters::sync {
 
 /// Keeps the Secrets with the tokens of one cluster's pods upstream (pod_tokens.hpp). Any thread.
 class TokenKeeper {
 public:
+  static constexpr std::size_t k_most_begun = 64; ///< pods of which some tokens were got
+
   TokenKeeper(const SyncRoom& room, const PodTable& pods) : room_(room), pods_(pods) {}
 
   /// Everything that upstream has was read anew: pods without a Secret, or with one that ends soon,
@@ -23,11 +30,22 @@ public:
   Result<WorkNext> work(const std::string& pod);
 
 private:
+  /// What was got for a pod before its turn was over.
+  struct Begun {
+    std::string uid;
+    std::vector<std::pair<std::string, std::string>> tokens; ///< by TokenWant::key, in their order
+    std::int64_t ends = 0;                                   ///< the first of them
+    WorkTime::Clock::time_point since = WorkTime::Clock::now();
+  };
+  Begun take_begun(const std::string& pod, const std::string& uid);
+  void put_begun(const std::string& pod, Begun begun);
   Result<std::string> ask(const nlohmann::json& pod, std::string_view audience,
                           std::int64_t seconds, std::int64_t& ends);
 
   const SyncRoom& room_;
   const PodTable& pods_;
+  std::mutex mutex_;
+  std::map<std::string, Begun> begun_;
 };
 
 } // namespace zoo::clusters::sync

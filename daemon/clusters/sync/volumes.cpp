@@ -138,12 +138,17 @@ Result<void> keep_volume(const SyncRoom& room, const json& claim, const json& th
       .map([](const auto&) {});
 }
 
-Result<void> sweep_volumes(const SyncRoom& room) {
+Result<void> sweep_volumes(const SyncRoom& room, std::string& swept) {
+  const WorkTime time;
+  const auto last = std::exchange(swept, "");
   const auto lease = room.own.take();
   ZOO_TRY(const auto list,
           (*lease).get(kube::with_query(k_volumes_path, {{"labelSelector", k_volume_label}})));
   for (const auto& volume : kube::list_at(list, "/items")) {
     const auto name = kube::text_at(volume, "/metadata/name");
+    if (name <= last) continue;
+    if (time.over()) return {};
+    swept = name;
     const auto claim = (*lease).get(claim_path(kube::text_at(volume, "/spec/claimRef/namespace"),
                                                kube::text_at(volume, "/spec/claimRef/name")));
     if (!claim && claim.error().code() != Code::not_found) return fail(claim.error());
@@ -167,6 +172,7 @@ Result<void> sweep_volumes(const SyncRoom& room) {
     ZOO_TRY_VOID(remove_of(*lease, volume_path(name), kube::text_at(volume, "/metadata/uid")));
     log::info("clusters", "{}: volume {} is gone", room.id, name);
   }
+  swept.clear();
   return {};
 }
 

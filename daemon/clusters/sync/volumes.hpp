@@ -33,8 +33,9 @@ nlohmann::json shown_claim_status(const nlohmann::json& own, const nlohmann::jso
 /// upstream's claim. Blocking.
 Result<void> keep_volume(const SyncRoom& room, const nlohmann::json& claim,
                          const nlohmann::json& there);
-/// Takes those away in the cluster whose claim has gone there, and that are no more upstream.
+/// Takes those away in the cluster whose claim has gone there, and that are no more upstream: those
+/// behind the name `swept`, which is where the next call goes on; "" when all were looked at.
 /// Blocking.
-Result<void> sweep_volumes(const SyncRoom& room);
+Result<void> sweep_volumes(const SyncRoom& room, std::string& swept);
 
 } // namespace zoo::clusters::sync

@@ -274,18 +274,19 @@ TEST_CASE("a pod that is resized is counted anew, if there is room for what is m
   table.set_share({{"cpu", q("2")}});
   PodFacts facts;
   facts.here = PodHere{"v1", "h"};
-  facts.claims = {{"cpu", q("1")}};
   facts.node = "n1";
   table.note_here("a/x", std::move(facts));
-  CHECK_FALSE(table.count("a/x", false));
-  const auto shortage = table.recount("a/x", {{"cpu", q("3")}});
+  CHECK_FALSE(table.reserve("a/x", {{"cpu", q("1")}}));
+  const auto shortage = table.reserve("a/x", {{"cpu", q("3")}});
   REQUIRE(shortage);
   CHECK(shortage->wanted == q("2"));
   CHECK(shortage->left == q("1"));
-  CHECK_FALSE(table.recount("a/x", {{"cpu", q("2")}}));
+  CHECK_FALSE(table.reserve("a/x", {{"cpu", q("2")}}));
   CHECK(table.used_on("n1")["cpu"] == q("2"));
-  CHECK_FALSE(table.recount("a/x", {{"cpu", q("500m")}}));
+  CHECK_FALSE(table.reserve("a/x", {{"cpu", q("500m")}}));
   CHECK(table.share_left()["cpu"] == q("1500m"));
+  const Amounts before{{"cpu", q("2")}}, next{{"cpu", q("1")}, {"memory", q("1Gi")}};
+  CHECK(larger_of(before, next) == Amounts{{"cpu", q("2")}, {"memory", q("1Gi")}});
 }
 
 TEST_CASE("what upstream's scheduler lacks, and whose addresses are known") {
@@ -502,27 +503,115 @@ TEST_CASE("the table counts a pod once, and forgets what is on neither side") {
   const auto facts = [](const char* uid) {
     PodFacts out;
     out.here = PodHere{uid, "h"};
-    out.claims = {{"cpu", q("600m")}};
     out.node = "n1";
     return out;
   };
+  const Amounts claims{{"cpu", q("600m")}};
   CHECK(table.note_here("a/x", facts("v1")));
   CHECK_FALSE(table.note_here("a/x", facts("v1"))); // an echo of a status
   CHECK(table.note_here("a/y", facts("v2")));
-  CHECK_FALSE(table.count("a/x", false));
-  CHECK_FALSE(table.count("a/x", false)); // it is already
-  CHECK(table.count("a/y", false));
+  CHECK_FALSE(table.reserve("a/x", claims));
+  CHECK_FALSE(table.reserve("a/x", claims)); // it is already
+  CHECK(table.reserve("a/y", claims));
   CHECK(table.used_on("n1")["cpu"] == q("600m"));
   table.set_there("a/x", PodThere{"p1", "v1", "h"});
   table.drop_here("a/x");
   auto undone = table.undone();
   std::sort(undone.begin(), undone.end());
   CHECK(undone == std::vector<std::string>{"a/x", "a/y"});
-  table.set_there("a/x", std::nullopt);
+  CHECK(table.set_there("a/x", std::nullopt));
   CHECK(table.size() == 1);
-  CHECK_FALSE(table.count("a/y", false));     // what was counted came back
-  CHECK(table.note_here("a/y", facts("v3"))); // another one of the name
+  CHECK_FALSE(table.reserve("a/y", claims)); // what was counted came back
+  CHECK(table.uncount("a/y"));
   CHECK(table.used_on("n1").empty());
+}
+
+TEST_CASE("what upstream runs is counted until it is gone there, whatever has its name by now") {
+  PodTable table;
+  table.set_share({{"cpu", q("1")}});
+  const auto note = [&](const char* key, const char* uid) {
+    PodFacts facts;
+    facts.here = PodHere{uid, "h"};
+    facts.node = "n2";
+    table.note_here(key, std::move(facts));
+  };
+  const auto undone = [&] {
+    auto out = table.undone();
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  // The whole share; deleted by force in the cluster, and made anew under its name.
+  note("a/x", "v1");
+  table.count("a/x", {{"cpu", q("1")}}, "n1");
+  table.set_there("a/x", PodThere{"p1", "v1", "h"});
+  table.drop_here("a/x");
+  note("a/x", "v2");
+  note("a/y", "v3");
+  CHECK(table.share_left()["cpu"] == q("0"));
+  CHECK(table.used_on("n1")["cpu"] == q("1")); // where it runs
+  CHECK(table.used_on("n2").empty());
+  CHECK(table.reserve("a/y", {{"cpu", q("100m")}}));
+  // Upstream's is looked for before anything is free.
+  table.keep_there({});
+  CHECK(table.share_left()["cpu"] == q("0"));
+  CHECK(undone() == std::vector<std::string>{"a/x", "a/y"});
+  CHECK(table.set_there("a/x", std::nullopt));
+  CHECK(table.share_left()["cpu"] == q("1"));
+  // One that is being made is counted until it is known what became of it.
+  CHECK_FALSE(table.reserve("a/y", {{"cpu", q("1")}}));
+  table.drop_here("a/y");
+  CHECK(table.share_left()["cpu"] == q("0"));
+  CHECK(undone() == std::vector<std::string>{"a/x", "a/y"});
+  CHECK(table.set_there("a/y", std::nullopt));
+  CHECK_FALSE(table.look("a/y"));
+}
+
+TEST_CASE("a pod is counted by what is made of it, not by what was heard of it before") {
+  PodTable table;
+  table.set_share({{"cpu", q("2")}});
+  PodFacts facts;
+  facts.here = PodHere{"v1", "h"};
+  table.note_here("a/x", std::move(facts));
+  table.count("a/x", {{"cpu", q("100m")}}, "n1");
+  const auto shortage = table.reserve("a/x", {{"cpu", q("100")}});
+  REQUIRE(shortage);
+  CHECK(shortage->resource == "cpu");
+  CHECK(table.share_left()["cpu"] == q("1900m"));
+  table.count("a/x", {{"cpu", q("100")}}, "n1"); // once
+  CHECK(table.share_left()["cpu"] == q("1900m"));
+  table.count("a/x", {{"cpu", q("100")}}, "n1", true);
+  CHECK(table.share_left()["cpu"].negative());
+  // Of upstream's the cluster's own containers count, not those that were added there.
+  const auto there = pod_of(R"({"containers":[{"name":"c","resources":{"requests":{"cpu":"3"}}},
+      {"name":"proxy","resources":{"requests":{"cpu":"5"}}}],
+      "initContainers":[{"name":"added","resources":{"requests":{"cpu":"9"}}}]})");
+  CHECK(amount_of(pod_claims(there, {"c"}), "cpu") == q("3"));
+  CHECK(amount_of(pod_claims(there), "cpu") == q("9"));
+  CHECK(amount_of(pod_claims(json::object(), {"c"}), "pods") == q("1"));
+}
+
+TEST_CASE("pods of a node that was taken away are told apart when their time is over") {
+  PodTable table;
+  const auto note = [&](const char* key, const char* node) {
+    PodFacts facts;
+    facts.here = PodHere{"v", "h"};
+    facts.node = node;
+    table.note_here(key, std::move(facts));
+  };
+  note("a/x", "n1");
+  note("a/y", "n2");
+  note("a/z", "n3");
+  table.set_there("a/x", PodThere{"p1", "v", "h"});
+  table.set_there("a/y", PodThere{"p2", "v", "h"});
+  CHECK(table.nodes_upstream() == std::unordered_set<std::string>{"n1", "n2"});
+  CHECK(table.undone() == std::vector<std::string>{"a/z"});
+  CHECK(table.strand("n1", true) == std::vector<std::string>{"a/x"});
+  CHECK(table.strand("n1", true).empty());
+  auto undone = table.undone();
+  std::sort(undone.begin(), undone.end());
+  CHECK(undone == std::vector<std::string>{"a/x", "a/z"});
+  CHECK(table.strand("n1", false) == std::vector<std::string>{"a/x"});
+  CHECK(table.undone() == std::vector<std::string>{"a/z"});
 }
 
 TEST_CASE("refusals are counted while their pods are there, and what gave room says so once") {
@@ -542,7 +631,7 @@ TEST_CASE("refusals are counted while their pods are there, and what gave room s
   CHECK(table.refused_keys() == std::vector<std::string>{"a/x"});
   table.drop_here("a/x");
   CHECK(table.refused() == 0);
-  table.count("a/y", true);
+  table.count("a/y", {{"cpu", q("1")}}, "");
   CHECK(table.uncount("a/y"));
   CHECK_FALSE(table.uncount("a/y"));
   CHECK(table.keep_here({}) == std::vector<std::string>{"a/y"});
@@ -560,20 +649,22 @@ TEST_CASE("what was heard is bounded, and a list that is older changes nothing")
   table.note_there("a/z", {.uid = "p", .owner = "v", .hash = "new", .version = 8});
   table.note_there("a/z", {.uid = "p", .owner = "v", .hash = "old", .version = 7});
   CHECK(table.look("a/z")->there->hash == "new");
-  CHECK_FALSE(table.keep_there({}));
+  table.keep_there({});
   CHECK_FALSE(table.look("a/z"));
 }
 
-TEST_CASE("what a pod held is free when neither side has it any more, though nobody told so") {
+TEST_CASE("what a pod held is looked for when neither side has it any more, and free then") {
   PodTable table;
   PodFacts facts;
   facts.here.emplace();
   facts.here->uid = "v";
   table.note_here("a/x", facts);
   table.note_there("a/x", {.uid = "p", .owner = "v", .hash = "", .version = 1});
-  table.count("a/x", true);
+  table.count("a/x", {{"cpu", q("1")}}, "");
   table.drop_here("a/x");
   CHECK(table.look("a/x")); // upstream has it still
-  CHECK(table.keep_there({}));
+  table.keep_there({});
+  CHECK(table.undone() == std::vector<std::string>{"a/x"});
+  CHECK(table.set_there("a/x", std::nullopt));
   CHECK_FALSE(table.look("a/x"));
 }

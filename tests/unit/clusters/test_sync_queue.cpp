@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cases of the fair queue of Virtual Cluster (CAPN), under their names, and those of delays.
+#include "daemon/clusters/sync/calls.hpp"
 #include "daemon/clusters/sync/queue.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <thread>
+#include <vector>
 
 using namespace zoo::clusters::sync;
 using std::chrono::seconds;
@@ -113,6 +116,82 @@ TEST_CASE("while others wait no cluster has more than half of the workers") {
   fill(timed.queue, "small", 2);
   CHECK(timed.queue.take_due()->cluster == "small");
   CHECK(timed.queue.take_due()->cluster == "small");
+}
+
+TEST_CASE("a piece of work that does much has ten seconds for it") {
+  const auto began = WorkTime::Clock::now();
+  const WorkTime time(began);
+  CHECK_FALSE(time.over(began + WorkTime::k_most - seconds(1)));
+  CHECK(time.over(began + WorkTime::k_most));
+}
+
+TEST_CASE("one that has a worker never has the last that is free") {
+  Timed timed(4);
+  fill(timed.queue, "greedy", 10);
+  for (int i = 0; i < 3; ++i)
+    REQUIRE(timed.queue.take_due());
+  CHECK_FALSE(timed.queue.take_due());
+  fill(timed.queue, "late", 1);
+  const auto work = timed.queue.take_due();
+  REQUIRE(work);
+  CHECK(work->cluster == "late");
+}
+
+TEST_CASE("a cluster that draws its work out has one worker while others wait, for a minute") {
+  Timed timed(8);
+  fill(timed.queue, "slow", 20);
+  const auto first = timed.queue.take_due();
+  const auto second = timed.queue.take_due();
+  REQUIRE(first);
+  REQUIRE(second);
+  CHECK_FALSE(timed.queue.slow("slow"));
+  timed.now += FairQueue::k_slow + seconds(1);
+  CHECK(timed.queue.slow("slow")); // also before it is over
+  timed.queue.done(*first, std::nullopt, false);
+  fill(timed.queue, "quick", 20);
+  for (int i = 0; i < 4; ++i) {
+    const auto work = timed.queue.take_due();
+    REQUIRE(work);
+    CHECK(work->cluster == "quick");
+  }
+  CHECK_FALSE(timed.queue.take_due()); // quick has half, and slow has one
+  timed.queue.done(*second, std::nullopt, false);
+  auto work = timed.queue.take_due();
+  REQUIRE(work);
+  CHECK(work->cluster == "slow");
+  CHECK_FALSE(timed.queue.take_due());
+  timed.now += seconds(1);
+  timed.queue.done(*work, std::nullopt, false);
+  CHECK(timed.queue.slow("slow")); // one quick piece proves nothing
+  timed.now += FairQueue::k_slow_for;
+  CHECK_FALSE(timed.queue.slow("slow"));
+}
+
+TEST_CASE("all slow clusters together leave half of the workers to the others") {
+  Timed timed(8);
+  std::vector<FairQueue::Work> taken;
+  const auto take = [&] {
+    if (const auto work = timed.queue.take_due()) taken.push_back(*work);
+  };
+  for (int i = 0; i < 8; ++i)
+    fill(timed.queue, "slow" + std::to_string(i), 5);
+  for (int i = 0; i < 8; ++i)
+    take();
+  REQUIRE(taken.size() == 8); // nobody knows it yet
+  timed.now += FairQueue::k_slow + seconds(1);
+  for (const auto& work : taken)
+    timed.queue.done(work, std::nullopt, false);
+  taken.clear();
+  fill(timed.queue, "quick", 20);
+  for (int i = 0; i < 10; ++i)
+    take();
+  const auto by_quick = std::count_if(taken.begin(), taken.end(),
+                                      [](const auto& work) { return work.cluster == "quick"; });
+  CHECK(by_quick == 3);
+  CHECK(taken.size() == 7);
+  fill(timed.queue, "late", 1);
+  take();
+  CHECK(taken.back().cluster == "late");
 }
 
 TEST_CASE("what failed waits, longer each time by its caller's word, and is woken earlier") {

@@ -35,6 +35,11 @@ PodThere there(auto&& change) {
 TEST_CASE("what is done about a pod") {
   const auto leaving = [](auto& pod) { pod.leaving = true; };
   const auto other_owner = [](PodThere& pod) { pod.owner = "v0"; };
+  const auto lingers = [](PodThere& pod) {
+    pod.leaving = true;
+    pod.grace = k_longest_grace + 1;
+  };
+  const auto stranded = [](PodHere& pod) { pod.stranded = true; };
   const auto nobodys = [](PodThere& pod) { pod.owner.clear(); };
   const Row rows[] = {
       // from the cluster down
@@ -71,6 +76,23 @@ TEST_CASE("what is done about a pod") {
       {"not created by syncer, vPod not found", {}, there(nobodys), false, PodStep::nothing},
       {"vPod not found", {}, k_there, true, PodStep::stop},
       {"vPod not found, pPod goes", {}, there(leaving), true, PodStep::nothing},
+      // nobody has it any more, and it has years to end
+      {"vPod not found, pPod goes by and by", {}, there(lingers), true, PodStep::stop},
+      {"different uid one goes by and by", k_here, there([&](PodThere& pod) {
+         lingers(pod);
+         other_owner(pod);
+       }),
+       true, PodStep::replace},
+      {"both terminating, by and by", here(leaving), there(lingers), true, PodStep::nothing},
+      // its node was taken away, and the cluster lets nothing go
+      {"stranded", here(stranded), k_there, true, PodStep::stop},
+      {"stranded, and the vPod goes", here([&](PodHere& pod) {
+         stranded(pod);
+         leaving(pod);
+       }),
+       there(lingers), true, PodStep::stop},
+      {"stranded, and the pPod goes", here(stranded), there(leaving), true, PodStep::evict},
+      {"stranded, no pPod any more", here(stranded), {}, true, PodStep::finish},
       // upstream had no room for it
       {"given up, upstream still tries", here([](PodHere& pod) { pod.given_up = true; }), k_there,
        true, PodStep::stop},
