@@ -22,9 +22,10 @@ Result<void> Controller::bootstrap(kube::KubeClient& api, const Record& record) 
        {{"apiGroup", "rbac.authorization.k8s.io"},
         {"kind", "ClusterRole"},
         {"name", "cluster-admin"}}},
-      {"subjects", nlohmann::json::array({{{"apiGroup", "rbac.authorization.k8s.io"},
-                                           {"kind", "Group"},
-                                           {"name", administrators_group(record.place.epoch)}}})}};
+      {"subjects", nlohmann::json::array(
+                       {{{"apiGroup", "rbac.authorization.k8s.io"},
+                         {"kind", "Group"},
+                         {"name", administrators_group(record.place.epoch, record.place.mark)}}})}};
   auto there = api.get(bindings + "/zoo:cluster-admins");
   if (there && there->value("roleRef", nlohmann::json()) != wanted["roleRef"]) {
     // It cannot be changed: somebody has put another binding under this name.

@@ -225,7 +225,13 @@ Result<void> Controller::place(Record& record) {
   if (port == 0)
     return fail(Code::unavailable, "all ports of clusters.ports are taken: give it a larger range, "
                                    "or delete clusters");
+  // One that had a number before has certificates, whose group stays.
+  auto mark = record.place.mark;
+  if (record.place.number == 0) {
+    ZOO_TRY(mark, random_mark());
+  }
   ZOO_TRY(record, tell(record, [&](Record& now) {
+            now.place.mark = mark;
             now.place.number = number;
             now.place.port = static_cast<std::uint16_t>(port);
             put_entrance(now);
