@@ -311,6 +311,7 @@ Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool 
                            .service_range = *range,
                            .node_ports = settings.node_ports,
                            .memory = settings.memory,
+                           .etcd_quota = settings.etcd_quota,
                            .weight = spec.weight,
                            .authority_turn = record.place.authority_turn,
                            .run = wish,
@@ -503,17 +504,11 @@ Result<Controller::Next> Controller::sync(Record record) {
   const auto now = ask(asked);
   if (!now && now.error().code() != Code::not_found) return fail(now.error());
   const bool stopped = !now || now->states.empty() || now->states.front().gone();
-  if (wish) {
-    const auto needed = parts_.settings.memory_reserve + Settings::k_needed;
-    const auto free = stopped ? free_memory() : 0;
-    if (free != 0 && free < needed)
-      return wait(std::move(record), phase::k_pending, "BastionFull",
-                  fmt::format("{} MiB of memory are free on zood's machine, and a control plane "
-                              "needs {} MiB beside the {} MiB that clusters.memory_reserve keeps: "
-                              "it starts when there are",
-                              free >> 20U, Settings::k_needed >> 20U,
-                              parts_.settings.memory_reserve >> 20U),
-                  nullptr, k_waiting);
+  if (wish && stopped) {
+    const auto full =
+        why_full(parts_.settings, {free_memory(), free_disk(parts_.settings.directory)});
+    if (!full.empty())
+      return wait(std::move(record), phase::k_pending, "BastionFull", full, nullptr, k_waiting);
   }
   // What runs, runs on, whatever else of it has to come back.
   const bool whole = !wish || (!stopped && has(now->states.front(), "kube-controller-manager"));

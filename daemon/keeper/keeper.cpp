@@ -24,7 +24,7 @@
 namespace zoo::keeper {
 namespace {
 
-constexpr std::chrono::seconds k_log_look{30};
+constexpr std::chrono::seconds k_log_look{5};
 
 Result<file::Fd> lock(const std::filesystem::path& path) {
   file::Fd out(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));

@@ -188,6 +188,12 @@ check_fails "a full machine is told with numbers" '[0-9]+ MiB of memory are free
 expect "and waited for" "Pending BastionFull" "$(field full '"\(.status.phase) \(.status.reason)"')"
 check "what runs, runs on" in_cluster t1 get namespaces
 stop_zood
+start_clusters "  disk_reserve: 100000Gi"
+disk_is_told() { [[ $(field full .status.message) =~ ^[0-9]+\ MiB\ of\ disk\ are\ free ]]; }
+eventually "a full disk, too" 30 disk_is_told
+check "what runs, runs on" in_cluster t1 get namespaces
+expect "etcd has its quota" yes "$(tr '\0' '\n' <"/proc/$(component_pid t1 etcd)/cmdline" | says_line -xF -- --quota-backend-bytes=536870912 && echo yes)"
+stop_zood
 start_clusters
 eventually "until there is room" 60 phase_is full Initialized
 
