@@ -351,6 +351,23 @@ TEST_CASE("a pod goes upstream by the rules and the proof of what tenants write 
         "pods \"web\" is forbidden in default, other");
 }
 
+TEST_CASE("what upstream says is told in the cluster's words, as much as is worth reading") {
+  CHECK(words_out(mapping(), "").empty());
+  CHECK(words_out(mapping(), "clu5t3-").empty());
+  CHECK(words_out(mapping(), "clu5t3-clu5t3-a clu5t3 b") == "a clu5t3 b");
+  const std::string longest(k_most_words, 'x');
+  CHECK(words_out(mapping(), longest) == longest);
+  CHECK(words_out(mapping(), longest + "clu5t3-") == longest);
+  CHECK(words_out(mapping(), longest + "y") == longest + "...");
+  // A character of two bytes that would be cut in its middle.
+  CHECK(words_out(mapping(), longest.substr(1) + "\xc3\xa9" + "z") == longest.substr(1) + "...");
+  // As many names as a refusal of a large pod has: in one pass, else it takes minutes.
+  std::string names;
+  for (int i = 0; i < 2'000'000; ++i)
+    names += "clu5t3-";
+  CHECK(words_out(mapping(), names + "end") == "end");
+}
+
 TEST_CASE("what may change later is changed, and what upstream has added stays") {
   const auto before = dressed(pod_of("{}", R"({"annotations":{"old":"1"},"labels":{"a":"1"}})"));
   auto there = before.pod;
