@@ -459,6 +459,13 @@ TEST_CASE("what a pod asks for is counted as the scheduler counts it") {
                   "cpu") == q("4"));
   CHECK(amount_of(of(R"({"resources":{"requests":{"cpu":"7"}},"containers":[{}]})"), "cpu") ==
         q("7"));
+  const auto above =
+      of(R"({"overhead":{"cpu":"250m","memory":"120Mi"},"resources":{"requests":{"cpu":"7"}},
+    "containers":[{"resources":{"requests":{"memory":"8Mi"}}}]})");
+  CHECK(amount_of(above, "cpu") == q("7250m"));
+  CHECK(amount_of(above, "memory") == q("128Mi"));
+  CHECK(amount_of(pod_claims(pod_of(R"({"overhead":{"cpu":"2","x":7},"containers":[{}]})")),
+                  "cpu") == q("2"));
   const auto least = pod_claims(pod_of());
   CHECK(amount_of(least, "cpu") == q("100m"));
   CHECK(amount_of(least, "memory") == q("128Mi"));
