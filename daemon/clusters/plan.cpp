@@ -155,6 +155,19 @@ keeper::Plan plan_for(const PlanInput& input) {
   return plan;
 }
 
+std::vector<std::uint16_t> ports_of(std::string_view component) {
+  constexpr std::pair<std::string_view, std::uint16_t> k_ports[] = {
+      {"kube-apiserver", k_api_port},
+      {"etcd", k_etcd_port},
+      {"etcd", k_etcd_peer_port},
+      {"kube-controller-manager", k_controllers_port},
+      {"kube-scheduler", k_scheduler_port}};
+  std::vector<std::uint16_t> out;
+  for (const auto& [name, port] : k_ports)
+    if (component.empty() || component == name) out.push_back(port);
+  return out;
+}
+
 std::string egress_configuration(std::string_view directory) {
   nlohmann::json selections = nlohmann::json::array();
   for (const char* name : {"cluster", "controlplane"})

@@ -38,6 +38,9 @@ struct PlanInput {
 };
 keeper::Plan plan_for(const PlanInput& input);
 
+/// Ports at which that program listens, at the cluster's address; "": all of a cluster's.
+std::vector<std::uint16_t> ports_of(std::string_view component);
+
 /// kube-apiserver's connections to the outside (nodes, webhooks, aggregated API servers) go to this
 /// socket of the cluster's directory and to no other place
 /// (docs/decisions/270-the-way-out-is-judged.md).

@@ -4,6 +4,7 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/keeper/port_owner.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <ctime>
 #include <set>
 #include <system_error>
+#include <tuple>
 
 namespace zoo::keeper {
 namespace {
@@ -41,6 +43,15 @@ bool accepts(const std::string& address, std::uint16_t port) {
   socklen_t size = sizeof(error);
   return ::poll(&asked, 1, k_patience) == 1 &&
          ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
+/// Is what listens there of the process's user? Any user of this machine may listen at the
+/// addresses of control planes, and would be taken for their programs. Where the kernel does not
+/// say it is.
+bool is_listener(pid_t process, const std::string& address, std::uint16_t port) {
+  const auto owner = port_owner(address, port);
+  const auto user = user_of(process);
+  return !owner || !user || owner->user == *user;
 }
 
 /// The last bytes of a file of that size, `most` at most, as another one, which is the keeper's
@@ -336,7 +347,10 @@ std::optional<Group::Clock::time_point> Group::turn(Clock::time_point now, bool 
         if (member.told_to_end && !member.killed) sooner(*member.told_to_end + patience_.grace);
         continue;
       }
-      if (!member.ready) member.ready = accepts(member.component.address, member.component.port);
+      const auto& [address, port] = std::tie(member.component.address, member.component.port);
+      if (!member.ready)
+        member.ready =
+            accepts(address, port) && is_listener(member.process->identity().pid, address, port);
       if (!member.ready) sooner(now + patience_.look);
       continue;
     }

@@ -66,6 +66,17 @@ TEST_CASE("etcd is held to its quota, and to few writes between two snapshots") 
   CHECK(flag(etcd, "snapshot-count") == "1000");
 }
 
+TEST_CASE("the ports of programs are those of their components, and etcd's for its peers") {
+  const auto plan = plan_for(some_input());
+  for (const auto& each : plan.components) {
+    const auto ports = ports_of(each.name);
+    CHECK(std::find(ports.begin(), ports.end(), each.port) != ports.end());
+  }
+  CHECK(ports_of("etcd") == std::vector<std::uint16_t>{k_etcd_port, k_etcd_peer_port});
+  CHECK(ports_of("").size() == 5);
+  CHECK(ports_of("kubelet").empty());
+}
+
 TEST_CASE("the first two start alone, as they will go on") {
   auto input = some_input();
   const auto whole = plan_for(input);
