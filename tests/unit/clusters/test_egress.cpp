@@ -345,8 +345,8 @@ TEST_CASE("zood itself is reached where it is known that no Node has its name") 
   });
   const auto answer = [&](int status, const std::string& body) {
     loop.post([&] {
+      loop.stop(); // behind this task
       api.answer(status, body);
-      loop.stop();
     });
     loop.run();
     return decided;
