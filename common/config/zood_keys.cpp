@@ -662,6 +662,19 @@ constexpr Key k_keys[] = {
      .default_text = "1Gi",
      .doc = "Memory that stays free on zood's machine: with less than that and 350 MiB no control "
             "plane is started, and its cluster is Pending."},
+    {.name = "clusters.etcd_quota",
+     .type = Type::size,
+     .default_text = "512Mi",
+     .doc = "How large the database of a cluster's etcd may become. One that is full takes "
+            "deletions alone, until an administrator of zood ends its alarm "
+            "(docs/virtual-clusters.md). Another size starts the etcds anew.",
+     .minimum = 64 * k_mi,
+     .maximum = 8 * 1024 * k_mi},
+    {.name = "clusters.disk_reserve",
+     .type = Type::size,
+     .default_text = "1Gi",
+     .doc = "Room that stays free on the disk that dir is on: with less than that and 256 MiB no "
+            "control plane is started, and its cluster is Pending."},
     {.name = "clusters.connections",
      .type = Type::integer,
      .default_text = "1000",

@@ -50,6 +50,8 @@ Result<clusters::Settings> settings_of(const ClustersParts& parts) {
   out.coredns_image = values.string("clusters.coredns_image");
   out.memory = values.size("clusters.memory");
   out.memory_reserve = values.size("clusters.memory_reserve");
+  out.etcd_quota = values.size("clusters.etcd_quota");
+  out.disk_reserve = values.size("clusters.disk_reserve");
   out.validity = std::chrono::duration_cast<std::chrono::seconds>(
       values.duration("clusters.certificate_validity"));
   return out;
@@ -231,6 +233,13 @@ std::vector<tenants::Finding> Clusters::findings() const {
                                "wakes",
                                free >> 20U),
                    "pause clusters, let them sleep (spec.sleep.after), or add memory"});
+  if (const auto disk = clusters::free_disk(settings.directory);
+      disk && *disk < settings.disk_reserve + clusters::Settings::k_needed_disk)
+    out.push_back({Level::warning, "virtual clusters",
+                   fmt::format("{} MiB are free on the disk of {}: no further control plane starts "
+                               "or wakes",
+                               *disk >> 20U, settings.directory.string()),
+                   "make room there, or delete clusters that nobody needs"});
   std::size_t good = 0;
   for (const auto& record : *records) {
     const auto phase = record.phase();

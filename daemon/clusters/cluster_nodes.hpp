@@ -21,8 +21,12 @@ namespace zoo::clusters {
 class ClusterNodes {
 public:
   /// The name of the Node with that address; "": none has it. An error: the API server of the
-  /// cluster does not say.
+  /// cluster does not say, or has more Nodes than are read.
   using Done = std::function<void(Result<std::string>)>;
+
+  /// Of what an answer "none" is: of a read that may have begun before the question, or of one that
+  /// begins behind it, so that no Node that was there is missed.
+  enum class Read { any, later };
 
   /// A read of all Nodes that took the loop a time T is followed by no other read for k_rest times
   /// T. So requests for Nodes that do not exist take a twentieth of the loop at most.
@@ -34,12 +38,12 @@ public:
 
   /// `address`: an IP address or a name, in any case. `done` comes once, perhaps from inside this
   /// call, unless this is destroyed before.
-  void find(const std::string& address, Done done);
+  void find(const std::string& address, Done done, Read read = Read::any);
 
   static constexpr std::chrono::seconds k_kept{10}; ///< what was read; what is new is read at once
-  static constexpr std::size_t k_most = 20'000;     ///< addresses
-  static constexpr std::size_t k_page_bytes = 2u << 20;
-  static constexpr std::size_t k_most_pages = 100; ///< of one read, however little is in them
+  static constexpr std::size_t k_most = 20'000;     ///< addresses; others are no Node's
+  static constexpr std::size_t k_page_bytes = 2u << 20; ///< a larger page is asked for in halves
+  static constexpr std::size_t k_most_pages = 250;      ///< of one read, however little is in them
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -47,20 +51,24 @@ private:
   struct Waiting {
     std::string address;
     Done done;
+    bool once_more = false; ///< what is read now began before it was asked
   };
   void begin();
   void read(const std::string& next);
   void page(Result<upstream::Answer> answer);
-  void finish(const Result<void>& read);
+  void finish(const Result<void>& read, bool whole = false);
 
   upstream::Caller& api_;
   const int rest_;
   Names names_, next_names_;
   Clock::time_point read_at_{}, not_before_{};
-  Clock::duration spent_{}; ///< on the read that is on its way
-  std::size_t pages_ = 0;   ///< of it
-  bool known_ = false;
-  std::vector<Waiting> waiting_; ///< for the read that is on its way
+  Clock::duration spent_{};            ///< on the read that is on its way
+  std::size_t pages_ = 0;              ///< of it
+  std::size_t page_size_ = 0;          ///< of it: Nodes a page
+  std::string page_at_;                ///< of it: the token of the page that is asked for
+  bool begun_ = false;                 ///< its first page was asked for
+  bool known_ = false, whole_ = false; ///< `names_` was read; to the last Node
+  std::vector<Waiting> waiting_;       ///< for the read that is on its way
   net::Timer pause_;
   bool busy_ = false; ///< something is read, or will be
   std::unique_ptr<upstream::BufferedCall> call_;

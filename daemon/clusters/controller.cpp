@@ -212,6 +212,7 @@ PkiWish Controller::pki_wish(const Record& record, const api::ClusterSpec& spec)
   if (!record.place.api_address.empty()) out.names.push_back(record.place.api_address);
   out.names.insert(out.names.end(), spec.extra_sans.begin(), spec.extra_sans.end());
   out.epoch = record.place.epoch;
+  out.mark = record.place.mark;
   out.rotation = record.place.rotation;
   out.authority = record.place.authority;
   out.authority_turn = record.place.authority_turn;
@@ -276,9 +277,12 @@ Result<json> Controller::renew(const std::string& key, bool revoke) {
     return fail(Code::conflict, "virtual cluster {} is not in a state to have certificates",
                 record.name());
   ZOO_TRY(const auto spec, api::cluster_spec(record.object));
-  ZOO_TRY(record, tell(record, [revoke](Record& now) {
+  ZOO_TRY(const auto mark, random_mark());
+  ZOO_TRY(record, tell(record, [revoke, &mark](Record& now) {
             ++now.place.rotation;
-            if (revoke) ++now.place.epoch;
+            if (!revoke) return;
+            ++now.place.epoch;
+            now.place.mark = mark;
           }));
   const auto done = [&]() -> Result<void> {
     ZOO_TRY_VOID(keep_pki(record, spec, revoke ? PkiKeeper::How::now : PkiKeeper::How::leaves));

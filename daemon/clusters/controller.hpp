@@ -118,6 +118,7 @@ private:
   Result<keeper::PlanState> run(const Record& record, bool wish, bool whole);
   Result<Ready> reach(const Record& record, const keeper::PlanState& state, std::string& waits);
   Result<void> bootstrap(kube::KubeClient& api, const Record& record);
+  Result<void> bind_administrators(kube::KubeClient& api, const Record& record);
   Result<Ready> helpers_healthy(const Record& record, const keeper::PlanState& state,
                                 std::string& waits);
   Result<Ready> user_is_served(const Record& record, std::string& waits);

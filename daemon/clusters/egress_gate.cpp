@@ -113,15 +113,18 @@ void EgressGate::judge(const QuestionPtr& question) {
 /// on whatever its users send.
 void EgressGate::inside(const QuestionPtr& question) {
   room_->nodes->find(
-      question->head.host, [this, weak = std::weak_ptr(question)](const Result<std::string>& node) {
+      question->head.host,
+      [this, weak = std::weak_ptr(question)](const Result<std::string>& node) {
         const auto waits = weak.lock();
         if (!waits) return;
-        if (node && !node->empty())
+        if (!node) return refuse(*waits, 503, node.error().message());
+        if (!node->empty())
           return refuse(
               *waits, 403,
               fmt::format("Node {} has the address {}, which is zood's own", *node, k_inside_name));
         waits->decide(Inward{tls_});
-      });
+      },
+      ClusterNodes::Read::later);
 }
 
 void EgressGate::outward(const QuestionPtr& question) {

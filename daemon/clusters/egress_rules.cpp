@@ -27,8 +27,12 @@ const std::array<Never, 6>& never() {
       // IPv4 within IPv6: what is dialled is another address than what stands there.
       {"has another address in it",
        {"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16"}},
+      // Those that are not link-local: of Azure, Alibaba, Volcengine, UCloud, Oracle, Equinix
+      // Metal; AWS, Google, Oracle, Scaleway, Linode, Alibaba.
       {"tells machines of a cloud who they are",
-       {"100.100.100.200", "192.0.0.0/24", "fd00:ec2::/32", "fd20:ce::254"}},
+       {"168.63.129.16", "100.100.100.200", "100.96.0.96", "100.80.80.80", "192.0.0.0/24",
+        "192.80.8.124", "fd00:ec2::/32", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:42::42",
+        "fd00:a9fe:a9fe::1", "fd00:100::100:200"}},
   }};
   return all;
 }

@@ -6,7 +6,7 @@
 #include "common/kube/yaml.hpp"
 #include "daemon/clusters/backing.hpp"
 #include "daemon/clusters/definition.hpp"
-#include "daemon/clusters/kind.hpp"
+#include "daemon/clusters/order_reads.hpp"
 #include "daemon/clusters/sync/calls.hpp"
 #include "daemon/clusters/upstream_store.hpp"
 
@@ -23,7 +23,6 @@ constexpr std::string_view k_all = "*"; ///< a key of its own in the queue: no n
 constexpr std::string_view k_finalizer = "kosmos.io/virtualcluster-controller";
 constexpr std::string_view k_definition_path =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/virtualclusters.kosmos.io";
-constexpr const char* k_objects_path = "/apis/kosmos.io/v1alpha1/virtualclusters";
 constexpr milliseconds k_look_again{300'000};
 constexpr milliseconds k_not_served{1'000}; ///< until upstream serves a new definition
 constexpr milliseconds k_settled{600'000};
@@ -38,18 +37,6 @@ bool has_finalizer(const json& object) {
   const auto& metadata = object["metadata"];
   const auto all = metadata.value("finalizers", json::array());
   return std::find(all.begin(), all.end(), k_finalizer) != all.end();
-}
-
-/// What a record takes over of an order: labels, annotations and spec.
-json wanted_object(const json& order) {
-  json out = {
-      {"metadata",
-       {{"name", order["metadata"]["name"]}, {"namespace", order["metadata"]["namespace"]}}},
-      {"spec", order.value("spec", json::object())}};
-  if (out["spec"].is_null()) out["spec"] = json::object();
-  if (order["metadata"].contains("labels")) out["metadata"]["labels"] = order["metadata"]["labels"];
-  scrub_kubeconfig(out);
-  return out;
 }
 
 } // namespace
@@ -84,7 +71,7 @@ void Orders::follow() {
     hears.began = [this] { written(std::string(k_all)); };
     follower_ = std::make_unique<upstream::ChangeFollower>(parts_.upstream, parts_.loop,
                                                            parts_.upstream.caller(parts_.loop),
-                                                           k_objects_path, "", std::move(hears));
+                                                           k_orders_path, "", std::move(hears));
     follower_->start();
   });
 }
@@ -164,24 +151,23 @@ Result<Orders::Next> Orders::look_at_all(upstream::ControlApi& api) {
   } else if (!there) {
     return fail(there.error());
   }
-  const auto list = api.get(k_objects_path);
-  if (!list && list.error().code() == Code::not_found) return Next{k_not_served, true};
-  if (!list) return fail(list.error());
-  for (const auto& each : list->value("items", json::array()))
-    written(
-        key_of(kube::text_at(each, "/metadata/namespace"), kube::text_at(each, "/metadata/name")));
+  const auto told = each_order(api, [this](const std::string& key) { written(key); });
+  if (!told && told.error().code() == Code::not_found) return Next{k_not_served, true};
+  // Whatever keeps the orders from being read: what changes from now on is heard, and those that
+  // have clusters are looked at one by one.
+  follow();
   ZOO_TRY(const auto records, all_records(parts_.store));
   for (const auto& record : records)
     if (!record.place.upstream.empty()) written(record.key());
+  if (!told) return fail(told.error());
   set_trouble("");
-  follow();
   return Next{k_look_again, true};
 }
 
 Result<Orders::Next> Orders::take(upstream::ControlApi& api, const std::string& path,
                                   const json& order) {
-  auto object = wanted_object(order);
-  if (const auto spec = api::cluster_spec(object); !spec) {
+  auto object = wanted_of(order);
+  if (const auto spec = order_spec(object); !spec) {
     ZOO_TRY_VOID(write_status(api, path, order,
                               {{"phase", api::cluster_phase::k_pending},
                                {"reason", "Invalid"},
@@ -208,8 +194,8 @@ Result<Orders::Next> Orders::take(upstream::ControlApi& api, const std::string& 
 
 Result<Orders::Next> Orders::answer(upstream::ControlApi& api, const std::string& path,
                                     const json& order, const Record& record) {
-  const auto wanted = wanted_object(order);
-  const auto spec = api::cluster_spec(wanted);
+  const auto wanted = wanted_of(order);
+  const auto spec = order_spec(wanted);
   if (record.place.upstream_store.empty()) { // it was taken before this was kept; now it was seen
     ZOO_TRY(const auto store, sync::store_uid(api));
     ZOO_TRY_VOID(change_record(parts_.store, record.key(), record.uid(), [&store](Record& now) {

@@ -57,8 +57,12 @@ std::vector<Leaf> leaves_of(const PkiWish& wish) {
   out.push_back({"controller-manager", "ca", "system:kube-controller-manager", {}, false, true});
   out.push_back({"scheduler", "ca", "system:kube-scheduler", {}, false, true});
   out.push_back({"zood", "ca", "zood", {"system:masters"}, false, true});
-  out.push_back(
-      {administrator_name(wish), "ca", "admin", {administrators_group(wish.epoch)}, false, true});
+  out.push_back({administrator_name(wish),
+                 "ca",
+                 "admin",
+                 {administrators_group(wish.epoch, wish.mark)},
+                 false,
+                 true});
   for (auto& leaf : out) {
     std::sort(leaf.dns_names.begin(), leaf.dns_names.end());
     std::sort(leaf.ip_addresses.begin(), leaf.ip_addresses.end());
@@ -158,8 +162,9 @@ std::int64_t unix_time(Clock::time_point time) { return Clock::to_time_t(time); 
 
 } // namespace
 
-std::string administrators_group(std::uint32_t epoch) {
-  return fmt::format("zoo:cluster-admins:{}", epoch);
+std::string administrators_group(std::uint32_t epoch, const std::string& mark) {
+  return mark.empty() ? fmt::format("zoo:cluster-admins:{}", epoch)
+                      : fmt::format("zoo:cluster-admins:{}:{}", epoch, mark);
 }
 
 Result<void> ensure_pki(const fs::path& directory, const PkiWish& wish, Clock::time_point now,

@@ -19,14 +19,16 @@
 namespace zoo::clusters {
 
 /// The group of a cluster's administrator. Not system:masters, whose members no cluster can refuse:
-/// a binding makes it cluster-admin, and another epoch has another group.
-std::string administrators_group(std::uint32_t epoch);
+/// a binding makes it cluster-admin, and another epoch has another group. `mark` (see Place) is in
+/// its name, so that nobody knows the group of an epoch that has not begun.
+std::string administrators_group(std::uint32_t epoch, const std::string& mark);
 
 struct PkiWish {
   std::string id;
   std::string address;            ///< its own of loopback
   std::vector<std::string> names; ///< names and IP addresses at which clients reach it
   std::uint32_t epoch = 1;        ///< see Place
+  std::string mark = {};          ///< see Place
   std::uint32_t rotation = 0;     ///< see Place
   AuthorityStage authority = AuthorityStage::settled; ///< see Place
   std::uint32_t authority_turn = 0;                   ///< see Place

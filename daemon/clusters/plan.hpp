@@ -21,12 +21,13 @@ inline constexpr std::uint16_t k_scheduler_port = 20'259;
 
 struct PlanInput {
   std::string id, version;
-  std::string address;       ///< of loopback, its own
-  std::string directory;     ///< absolute: of the cluster's files
-  std::string service_range; ///< ClusterIPs: "10.0.0.0/16"
-  std::string node_ports;    ///< "30000-32767"
-  std::uint64_t memory = 0;  ///< bytes that the programs together may have
-  unsigned weight = 100;     ///< spec.weight
+  std::string address;          ///< of loopback, its own
+  std::string directory;        ///< absolute: of the cluster's files
+  std::string service_range;    ///< ClusterIPs: "10.0.0.0/16"
+  std::string node_ports;       ///< "30000-32767"
+  std::uint64_t memory = 0;     ///< bytes that the programs together may have
+  std::uint64_t etcd_quota = 0; ///< bytes of etcd's database; 0: as etcd has it
+  unsigned weight = 100;        ///< spec.weight
   /// Place::authority_turn: programs that read once which authorities they trust are started anew
   /// with another one.
   std::uint32_t authority_turn = 0;
@@ -36,6 +37,9 @@ struct PlanInput {
   bool whole = true;
 };
 keeper::Plan plan_for(const PlanInput& input);
+
+/// Ports at which that program listens, at the cluster's address; "": all of a cluster's.
+std::vector<std::uint16_t> ports_of(std::string_view component);
 
 /// kube-apiserver's connections to the outside (nodes, webhooks, aggregated API servers) go to this
 /// socket of the cluster's directory and to no other place

@@ -3,6 +3,7 @@
 
 #include "common/api/tenant.hpp"
 #include "common/base/log.hpp"
+#include "common/crypto/digest.hpp"
 #include "common/kube/age.hpp"
 #include "common/kube/json_reads.hpp"
 
@@ -19,6 +20,7 @@ json place_json(const Place& place) {
           {"port", place.port},
           {"version", place.version},
           {"epoch", place.epoch},
+          {"mark", place.mark},
           {"rotation", place.rotation},
           {"authority", stage_name(place.authority)},
           {"authorityTurn", place.authority_turn},
@@ -48,6 +50,12 @@ std::string key_of(std::string_view space, std::string_view name) {
 
 std::string now_text() { return api::rfc3339(kube::unix_now()); }
 
+Result<std::string> random_mark() {
+  constexpr std::size_t k_mark_bytes = 16;
+  ZOO_TRY(const auto bytes, crypto::random_bytes(k_mark_bytes));
+  return crypto::hex_encode(bytes);
+}
+
 Result<Record> record_of(const store::Record& record) {
   const auto value = json::parse(record.value, nullptr, false);
   if (!value.is_object() || !value.contains("object") || !value.contains("place"))
@@ -60,6 +68,7 @@ Result<Record> record_of(const store::Record& record) {
   out.place.port = place.value("port", std::uint16_t{0});
   out.place.version = place.value("version", std::string());
   out.place.epoch = place.value("epoch", 1U);
+  out.place.mark = place.value("mark", std::string());
   out.place.rotation = place.value("rotation", 0U);
   out.place.authority =
       authority_stage(place.value("authority", "")).value_or(AuthorityStage::settled);

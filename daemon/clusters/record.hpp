@@ -25,11 +25,14 @@ inline constexpr std::string_view k_id_kind = "virtualcluster-id";
 /// What zood keeps of a cluster beside the object that clients see. Each member is set by one step
 /// of the controller and stays.
 struct Place {
-  std::string id;             ///< six characters; "": it has none yet
-  std::uint32_t number = 0;   ///< which address of clusters.addresses is its own; 0: none yet
-  std::uint16_t port = 0;     ///< its direct port; 0: none yet
-  std::string version;        ///< of Kubernetes, chosen
-  std::uint32_t epoch = 1;    ///< of its credentials: those of an earlier one are refused
+  std::string id;           ///< six characters; "": it has none yet
+  std::uint32_t number = 0; ///< which address of clusters.addresses is its own; 0: none yet
+  std::uint16_t port = 0;   ///< its direct port; 0: none yet
+  std::string version;      ///< of Kubernetes, chosen
+  std::uint32_t epoch = 1;  ///< of its credentials: those of an earlier one are refused
+  /// Random, another one for each epoch: see administrators_group(). "": of a cluster that was made
+  /// before there was one, until its next epoch.
+  std::string mark;
   std::uint32_t rotation = 0; ///< times that its certificates were made anew by wish
   /// How far one authority of its certificates has followed another, and the number of such steps.
   AuthorityStage authority = AuthorityStage::settled;
@@ -77,5 +80,6 @@ bool set_condition(nlohmann::json& object, std::string_view type, bool holds,
                    std::string_view reason, std::string_view message);
 bool holds(const Record& record, std::string_view type); ///< is that condition True?
 std::string now_text();                                  ///< RFC 3339
+Result<std::string> random_mark();                       ///< for Place::mark
 
 } // namespace zoo::clusters

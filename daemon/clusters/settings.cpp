@@ -56,6 +56,29 @@ Entrance Settings::entrance(const std::string& id) const {
           name};
 }
 
+std::string why_full(const Settings& settings, const MachineRoom& room) {
+  const auto says = [](std::uint64_t free, std::string_view what, std::uint64_t needed,
+                       std::uint64_t reserve, std::string_view key) {
+    return fmt::format("{} MiB of {} are free on zood's machine, and a control plane needs {} MiB "
+                       "beside the {} MiB that {} keeps: it starts when there are",
+                       free >> 20U, what, needed >> 20U, reserve >> 20U, key);
+  };
+  if (room.memory != 0 && room.memory < settings.memory_reserve + Settings::k_needed)
+    return says(room.memory, "memory", Settings::k_needed, settings.memory_reserve,
+                "clusters.memory_reserve");
+  if (room.disk && *room.disk < settings.disk_reserve + Settings::k_needed_disk)
+    return says(*room.disk, "disk", Settings::k_needed_disk, settings.disk_reserve,
+                "clusters.disk_reserve");
+  return {};
+}
+
+std::optional<std::uint64_t> free_disk(const std::filesystem::path& directory) {
+  std::error_code error;
+  const auto space = std::filesystem::space(directory, error);
+  if (error) return std::nullopt;
+  return std::uint64_t{space.available};
+}
+
 std::vector<std::string> present_versions(const std::filesystem::path& binaries) {
   std::vector<std::string> out;
   std::error_code error;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct Settings {
   std::string coredns_image;                 ///< what clusters of spec.dns: coredns run
   std::uint64_t memory = 1ULL << 30;         ///< of one control plane, a wish
   std::uint64_t memory_reserve = 1ULL << 30; ///< that stays free on this machine
+  std::uint64_t etcd_quota = 512ULL << 20;   ///< of the database of one cluster's etcd
+  std::uint64_t disk_reserve = 1ULL << 30;   ///< that stays free on the disk of `directory`
   std::chrono::seconds validity{365 * 24 * 3600};
   unsigned workers = 4;
   std::chrono::milliseconds settled{30'000}; ///< between two looks at one that is as it should be
@@ -41,7 +44,20 @@ struct Settings {
   Entrance entrance(const std::string& id) const;
   /// What a control plane needs to start; less than this free beside the reserve, and it waits.
   static constexpr std::uint64_t k_needed = 350ULL << 20;
+  /// The same of the disk: etcd's log of writes takes 128 MiB before the first of them.
+  static constexpr std::uint64_t k_needed_disk = 256ULL << 20;
 };
+
+/// What zood's machine has left.
+struct MachineRoom {
+  std::uint64_t memory = 0;          ///< bytes; 0: not known
+  std::optional<std::uint64_t> disk; ///< bytes; nothing: not known
+};
+/// Why no control plane is started with so little, in a sentence; "": it is. Pure.
+std::string why_full(const Settings& settings, const MachineRoom& room);
+
+/// What zood's user may still write on the disk of that directory; nothing: not known.
+std::optional<std::uint64_t> free_disk(const std::filesystem::path& directory);
 
 /// Versions for which `binaries` has all four programs.
 std::vector<std::string> present_versions(const std::filesystem::path& binaries);

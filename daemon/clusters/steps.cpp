@@ -6,6 +6,7 @@
 #include "common/kube/json_reads.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/clusters/controller.hpp"
+#include "daemon/keeper/port_owner.hpp"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -47,6 +48,13 @@ bool is_free(const std::string& host, std::uint16_t port) {
   if (!host.empty() && ::inet_pton(AF_INET, host.c_str(), &to.sin_addr) != 1) return true;
   return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0 &&
          ::listen(socket.get(), 1) == 0;
+}
+
+/// Can all programs of a control plane listen at that address?
+bool all_free(const std::string& address) {
+  const auto ports = ports_of("");
+  return std::all_of(ports.begin(), ports.end(),
+                     [&address](auto port) { return is_free(address, port); });
 }
 
 bool has(const keeper::PlanState& state, std::string_view name) {
@@ -113,10 +121,15 @@ std::string Controller::crash_of(const Record& record, const keeper::PlanState& 
   for (const auto& each : state.components) {
     if (each.failures < k_crashes || each.phase == keeper::ComponentState::Phase::running) continue;
     const auto lines = logs(record.key(), each.name, k_last_lines);
+    const auto address = parts_.settings.addresses.text(record.place.number);
+    const auto taken =
+        each.pid == 0 ? keeper::taken_port(address, ports_of(each.name)) : std::string();
     return fmt::format(
-        "{} ends again and again ({} times in a row, the last time by {}); its last lines: "
+        "{} ends again and again ({} times in a row, the last time by {}){}; its last lines: "
         "{}",
-        each.name, each.failures, each.ended, lines ? *lines : "none");
+        each.name, each.failures, each.ended,
+        taken.empty() ? "" : fmt::format("; {}: `ss -ltnp` tells the process, end it", taken),
+        lines ? *lines : "none");
   }
   return {};
 }
@@ -212,11 +225,14 @@ Result<void> Controller::place(Record& record) {
   }
   auto number = record.place.number;
   for (std::uint32_t next = 1; number == 0 && next + 1 < settings.addresses.size; ++next)
-    if (!numbers.contains(next) && is_free(settings.addresses.text(next), k_api_port))
-      number = next;
-  if (number == 0)
-    return fail(Code::unavailable, "all addresses of clusters.addresses are taken: give it a "
-                                   "larger network, or delete clusters");
+    if (!numbers.contains(next) && all_free(settings.addresses.text(next))) number = next;
+  if (number == 0) {
+    const auto taken = keeper::taken_port(settings.addresses.text(1), ports_of(""));
+    return fail(Code::unavailable,
+                "all addresses of clusters.addresses are taken: give it a larger network, or "
+                "delete clusters{}",
+                taken.empty() ? "" : fmt::format(" ({}: `ss -ltnp` tells the process)", taken));
+  }
   std::uint32_t port = record.place.port;
   for (std::uint32_t next = settings.ports.first; port == 0 && next <= settings.ports.last; ++next)
     if (!ports.contains(next) && is_free(settings.listen_host, static_cast<std::uint16_t>(next)))
@@ -224,7 +240,13 @@ Result<void> Controller::place(Record& record) {
   if (port == 0)
     return fail(Code::unavailable, "all ports of clusters.ports are taken: give it a larger range, "
                                    "or delete clusters");
+  // One that had a number before has certificates, whose group stays.
+  auto mark = record.place.mark;
+  if (record.place.number == 0) {
+    ZOO_TRY(mark, random_mark());
+  }
   ZOO_TRY(record, tell(record, [&](Record& now) {
+            now.place.mark = mark;
             now.place.number = number;
             now.place.port = static_cast<std::uint16_t>(port);
             put_entrance(now);
@@ -307,6 +329,7 @@ Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool 
                            .service_range = *range,
                            .node_ports = settings.node_ports,
                            .memory = settings.memory,
+                           .etcd_quota = settings.etcd_quota,
                            .weight = spec.weight,
                            .authority_turn = record.place.authority_turn,
                            .run = wish,
@@ -501,17 +524,11 @@ Result<Controller::Next> Controller::sync(Record record) {
   const auto now = ask(asked);
   if (!now && now.error().code() != Code::not_found) return fail(now.error());
   const bool stopped = !now || now->states.empty() || now->states.front().gone();
-  if (wish) {
-    const auto needed = parts_.settings.memory_reserve + Settings::k_needed;
-    const auto free = stopped ? free_memory() : 0;
-    if (free != 0 && free < needed)
-      return wait(std::move(record), phase::k_pending, "BastionFull",
-                  fmt::format("{} MiB of memory are free on zood's machine, and a control plane "
-                              "needs {} MiB beside the {} MiB that clusters.memory_reserve keeps: "
-                              "it starts when there are",
-                              free >> 20U, Settings::k_needed >> 20U,
-                              parts_.settings.memory_reserve >> 20U),
-                  nullptr, k_waiting);
+  if (wish && stopped) {
+    const auto full =
+        why_full(parts_.settings, {free_memory(), free_disk(parts_.settings.directory)});
+    if (!full.empty())
+      return wait(std::move(record), phase::k_pending, "BastionFull", full, nullptr, k_waiting);
   }
   // What runs, runs on, whatever else of it has to come back.
   const bool whole = !wish || (!stopped && has(now->states.front(), "kube-controller-manager"));

@@ -4,10 +4,13 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/keeper/port_owner.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -16,6 +19,7 @@
 #include <ctime>
 #include <set>
 #include <system_error>
+#include <tuple>
 
 namespace zoo::keeper {
 namespace {
@@ -39,6 +43,37 @@ bool accepts(const std::string& address, std::uint16_t port) {
   socklen_t size = sizeof(error);
   return ::poll(&asked, 1, k_patience) == 1 &&
          ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
+/// Is what listens there of the process's user? Any user of this machine may listen at the
+/// addresses of control planes, and would be taken for their programs. Where the kernel does not
+/// say it is.
+bool is_listener(pid_t process, const std::string& address, std::uint16_t port) {
+  const auto owner = port_owner(address, port);
+  const auto user = user_of(process);
+  return !owner || !user || owner->user == *user;
+}
+
+/// The last bytes of a file of that size, `most` at most, as another one, which is the keeper's
+/// alone.
+std::error_code copy_end(const std::filesystem::path& from, const std::filesystem::path& to,
+                         std::uint64_t size, std::uint64_t most) {
+  const auto failure = [] { return std::error_code(errno, std::generic_category()); };
+  const file::Fd in(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!in) return failure();
+  const file::Fd out(
+      ::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!out) return failure();
+  auto left = std::min(size, most);
+  auto at = static_cast<off_t>(size - left);
+  while (left > 0) {
+    const auto sent = ::sendfile(out.get(), in.get(), &at, left);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return failure();
+    if (sent == 0) break; // it has become shorter meanwhile
+    left -= static_cast<std::uint64_t>(sent);
+  }
+  return {};
 }
 
 } // namespace
@@ -312,7 +347,10 @@ std::optional<Group::Clock::time_point> Group::turn(Clock::time_point now, bool 
         if (member.told_to_end && !member.killed) sooner(*member.told_to_end + patience_.grace);
         continue;
       }
-      if (!member.ready) member.ready = accepts(member.component.address, member.component.port);
+      const auto& [address, port] = std::tie(member.component.address, member.component.port);
+      if (!member.ready)
+        member.ready =
+            accepts(address, port) && is_listener(member.process->identity().pid, address, port);
       if (!member.ready) sooner(now + patience_.look);
       continue;
     }
@@ -382,7 +420,8 @@ bool Group::changed() {
 }
 
 /// The programs write at the end of their open file, so that it is copied and emptied: a pipe to
-/// the keeper would end them with it.
+/// the keeper would end them with it. Of one that has grown beyond its bound since the last look
+/// its end is kept.
 void Group::rotate_logs() {
   for (const auto& member : members_) {
     const auto log = directory_ / "log" / (member.component.name + ".log");
@@ -394,8 +433,7 @@ void Group::rotate_logs() {
     };
     for (unsigned number = patience_.logs - 1; number > 1; --number)
       std::filesystem::rename(aside(number - 1), aside(number), error);
-    std::filesystem::copy_file(log, aside(1), std::filesystem::copy_options::overwrite_existing,
-                               error);
+    error = copy_end(log, aside(1), size, patience_.log_bytes);
     if (!error) std::filesystem::resize_file(log, 0, error);
     if (error) log::warning("keeper", "cannot put {} aside: {}", log.string(), error.message());
   }

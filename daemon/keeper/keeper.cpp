@@ -24,7 +24,7 @@
 namespace zoo::keeper {
 namespace {
 
-constexpr std::chrono::seconds k_log_look{30};
+constexpr std::chrono::seconds k_log_look{5};
 constexpr std::chrono::milliseconds k_cgroup_look{200}; ///< while something in one still ends
 constexpr int k_client_look = 100;                      ///< milliseconds, while one is to be closed
 

@@ -71,6 +71,7 @@ https://169.254.169.254/latest/meta-data 403.*is link-local
 https://[fe80::1]/ 403.*is link-local
 https://224.0.0.1/ 403.*of a group
 https://100.100.100.200/ 403.*tells machines of a cloud
+https://168.63.129.16/ 403.*tells machines of a cloud
 https://$(address_of victim):26443/ 403.*is of loopback
 https://$(address_of evil):23790/ 403.*is of loopback
 ${upstream_server/localhost/127.0.0.1}/api/v1/secrets 403.*is of (loopback|the upstream)

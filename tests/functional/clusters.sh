@@ -17,7 +17,7 @@ expect_match "creating one says how long it took" '^virtualcluster/t1 is Initial
 require "its kubeconfig works from that second on" in_cluster t1 create namespace mine
 check "its controllers work: the namespace has its account" in_cluster t1 wait --for=create serviceaccount/default -n mine --timeout=30s
 expect "its user is cluster-admin" yes "$(in_cluster t1 auth can-i '*' '*')"
-expect_match "without being system:masters" 'zoo:cluster-admins:1' "$(in_cluster t1 auth whoami -o json)"
+expect_match "without being system:masters" 'zoo:cluster-admins:1:[0-9a-f]{32}"' "$(in_cluster t1 auth whoami -o json)"
 expect "it has no nodes, for upstream has none of these names" "" "$(in_cluster t1 get nodes -o name)"
 nodes_told() { [[ $(field t1 '.status.conditions[] | select(.type == "NodesReady") | "\(.status) \(.reason)"') == "False NodeNotFound" ]]; }
 eventually "and its conditions say so" 60 nodes_told
@@ -164,8 +164,20 @@ new_is_shown() { [[ $(shown) == "$(serial apiserver)" ]]; }
 eventually "the API server shows it" 90 new_is_shown
 expect "without a restart" "$pids" "$(component_pids t1)"
 expect "what was handed out works on" 200 "$(at t1 t1)"
+openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$TMPDIR/later.key" -out "$TMPDIR/later.csr" \
+  -subj /O=zoo:cluster-admins:2/CN=later 2>/dev/null
+check "its administrator asks for a certificate of a group to come" in_cluster t1 create -f - <<YAML
+apiVersion: certificates.k8s.io/v1
+kind: CertificateSigningRequest
+metadata: {name: later}
+spec: {request: $(base64 -w0 <"$TMPDIR/later.csr"), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
+YAML
+check "and approves of it" in_cluster t1 certificate approve later
+later_is_signed() { in_cluster t1 get csr later -o 'jsonpath={.status.certificate}' | base64 -d >"$TMPDIR/later.crt" && [[ -s $TMPDIR/later.crt ]]; }
+eventually "and has it" 30 later_is_signed
 check "revoking takes it back" ctl cluster certs revoke t1
 expect "from that second on" 403 "$(at t1 t1)"
+expect "and nobody is in the next group beforehand" 403 "$(at t1 later)"
 check "and hands out another" in_cluster t1 get namespaces
 
 # ---- a full bastion ------------------------------------------------------------------------------------------------
@@ -175,6 +187,12 @@ start_clusters "  memory_reserve: 100000Gi"
 check_fails "a full machine is told with numbers" '[0-9]+ MiB of memory are free' ctl cluster create full --timeout 1s
 expect "and waited for" "Pending BastionFull" "$(field full '"\(.status.phase) \(.status.reason)"')"
 check "what runs, runs on" in_cluster t1 get namespaces
+stop_zood
+start_clusters "  disk_reserve: 100000Gi"
+disk_is_told() { [[ $(field full .status.message) =~ ^[0-9]+\ MiB\ of\ disk\ are\ free ]]; }
+eventually "a full disk, too" 30 disk_is_told
+check "what runs, runs on" in_cluster t1 get namespaces
+expect "etcd has its quota" yes "$(tr '\0' '\n' <"/proc/$(component_pid t1 etcd)/cmdline" | says_line -xF -- --quota-backend-bytes=536870912 && echo yes)"
 stop_zood
 start_clusters
 eventually "until there is room" 60 phase_is full Initialized

@@ -72,6 +72,9 @@ Sums summed(const json& pod) {
     for (const auto& [name, amount] : asked)
       out[name] = amount;
   }
+  // What its RuntimeClass takes beside the containers, whatever these say of the whole.
+  const json::json_pointer overhead("/spec/overhead");
+  if (pod.contains(overhead)) add_list(out, pod.at(overhead));
   out["pods"] = Quantity::of(1);
   return out;
 }

@@ -26,8 +26,9 @@ inline constexpr std::string_view k_least_cpu = "100m", k_least_memory = "128Mi"
 
 /// What the scheduler sets aside for a pod (k8s.io/component-helpers resource.PodRequests): the sum
 /// of its containers and of the init containers that go on beside them, or the largest of the other
-/// init containers, if that is more; what is written for the whole pod goes before. And one of
-/// "pods". What cannot be read counts as nothing: the API server that stored it has taken it. Pure.
+/// init containers, if that is more; what is written for the whole pod goes before. To that the
+/// overhead of its RuntimeClass. And one of "pods". What cannot be read counts as nothing: the API
+/// server that stored it has taken it. Pure.
 Amounts pod_requests(const nlohmann::json& pod);
 /// The same, where neither cpu nor memory is less than the least.
 Amounts pod_claims(const nlohmann::json& pod);

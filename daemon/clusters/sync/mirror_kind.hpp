@@ -5,9 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +34,13 @@ struct MirrorWish {
 struct MirrorTerms {
   std::string id;         ///< of the cluster
   bool named_node = true; ///< its nodes are the upstream's; else they have other names there
+  std::shared_ptr<const std::vector<std::string>> nodes = {}; ///< those, by name; null: none
+
+  /// Is it one of the upstream's that the cluster has, under that name?
+  bool has_node(std::string_view name) const {
+    return named_node && nodes != nullptr &&
+           std::find(nodes->begin(), nodes->end(), name) != nodes->end();
+  }
 };
 
 struct MirrorKind {

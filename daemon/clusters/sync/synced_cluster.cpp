@@ -121,7 +121,11 @@ SyncRoom SyncedCluster::make_room() {
           .list_turns = list_turns_,
           .access = [this] { return wish().access(); },
           .mapping = [this] { return mapping(); },
-          .terms = [this] { return MirrorTerms{id_, wish().named}; },
+          .terms =
+              [this] {
+                const auto now = wish();
+                return MirrorTerms{id_, now.named, now.nodes};
+              },
           .known_store = [this](auto& api, bool upstreams) { return known_store(api, upstreams); },
           .open_namespace = [this](const auto& space) { return open_namespace(space); },
           .lost_namespace =

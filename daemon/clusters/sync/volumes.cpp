@@ -55,7 +55,9 @@ Result<void> dress_claim(json& object, const MirrorTerms& terms) {
   auto& annotations = object["metadata"]["annotations"];
   for (const char* mark : k_bound_marks)
     annotations.erase(mark);
-  if (!terms.named_node) annotations.erase(k_selected_node);
+  // Upstream's provisioners make the volume on that host, whosever it is.
+  if (!terms.has_node(annotations.value(k_selected_node, std::string())))
+    annotations.erase(k_selected_node);
   // Without a class the upstream would give it its default one, or any volume that somebody has
   // made by hand; a selector would choose among these.
   const auto texts = kube::texts_at(object, "/metadata/annotations");

@@ -22,7 +22,8 @@ nlohmann::json shown_volume(const nlohmann::json& upstream, const nlohmann::json
 
 // Rows of the table of kinds for PersistentVolumeClaims (mirror_kind.hpp). Pure.
 
-/// What the cluster's scheduler has chosen, or zood has shown there, is no wish.
+/// What the cluster's scheduler has chosen, but a node that the cluster has by name, or zood has
+/// shown there, is no wish.
 Result<void> dress_claim(nlohmann::json& object, const MirrorTerms& terms);
 /// Of a claim that is there nothing can be changed but how much it asks for.
 void keep_claim(nlohmann::json& next, const nlohmann::json& there);

@@ -3,6 +3,7 @@
 
 #include "common/kube/json_reads.hpp"
 #include "daemon/translate/rewrite.hpp"
+#include "daemon/translate/text.hpp"
 
 namespace zoo::clusters::sync {
 namespace {
@@ -51,10 +52,14 @@ Result<json> pod_out(const translate::Mapping& mapping, std::string_view pod) {
 
 std::string words_out(const translate::Mapping& mapping, std::string_view text) {
   std::string out(text);
-  const auto& prefix = mapping.prefix();
-  for (auto at = out.find(prefix); at != std::string::npos; at = out.find(prefix, at))
-    out.erase(at, prefix.size());
-  return out;
+  translate::replace_all(out, mapping.prefix(), "");
+  if (out.size() <= k_most_words) return out;
+  // Not in the middle of a character of UTF-8.
+  auto end = k_most_words;
+  while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xC0U) == 0x80U)
+    --end;
+  out.resize(end);
+  return out + "...";
 }
 
 } // namespace zoo::clusters::sync

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,10 @@ Result<nlohmann::json> pod_in(const translate::Mapping& mapping, const Dressed& 
 /// A pod of upstream's in the cluster's names, without zood's annotations.
 Result<nlohmann::json> pod_out(const translate::Mapping& mapping, std::string_view pod);
 
-/// What upstream says to a refusal, in the cluster's words.
+/// Bytes of what upstream says that a cluster is told.
+inline constexpr std::size_t k_most_words = std::size_t{8} << 10;
+
+/// What upstream says to a refusal, in the cluster's words; what is beyond k_most_words is cut.
 std::string words_out(const translate::Mapping& mapping, std::string_view text);
 
 } // namespace zoo::clusters::sync

@@ -37,11 +37,27 @@ public:
     handler.on_data(body);
     handler.on_end();
   }
+  void fail(Error error) {
+    REQUIRE(handler_ != nullptr);
+    std::exchange(handler_, nullptr)->on_error(std::move(error));
+  }
   std::vector<http::RequestHead> asked;
 
 private:
   upstream::CallHandler* handler_ = nullptr;
 };
+
+/// A page of Nodes with one in it; `next`: the token of the page behind it.
+std::string node_page(const std::string& name, const std::string& address,
+                      const std::string& next = "") {
+  json node = {{"metadata", {{"name", name}}}};
+  node["status"]["addresses"] = json::array();
+  node["status"]["addresses"].push_back({{"type", "x"}, {"address", address}});
+  json list = {{"metadata", {{"continue", next}}}};
+  list["items"] = json::array();
+  list["items"].push_back(std::move(node));
+  return list.dump();
+}
 
 /// What a client is answered.
 class Stream final : public http::ServerStream {
@@ -210,29 +226,19 @@ TEST_CASE("the addresses of Nodes are read page by page, and again when one is n
   const auto done = [&found](const Result<std::string>& node) {
     found.push_back(node ? *node : "error");
   };
-  const auto page = [](const std::string& name, const std::string& address,
-                       const std::string& next) {
-    json node = {{"metadata", {{"name", name}}}};
-    node["status"]["addresses"] = json::array();
-    node["status"]["addresses"].push_back({{"type", "x"}, {"address", address}});
-    json list = {{"metadata", {{"continue", next}}}};
-    list["items"] = json::array();
-    list["items"].push_back(std::move(node));
-    return list.dump();
-  };
   nodes.find("10.0.0.2", done);
   nodes.find("HOST-1", done);
   REQUIRE(api.asked.size() == 1);
-  api.answer(200, page("n1", "Host-1", "a b"));
+  api.answer(200, node_page("n1", "Host-1", "a b"));
   REQUIRE(api.asked.size() == 2);
   CHECK(api.asked[1].target == "/api/v1/nodes?limit=50&continue=a%20b");
-  api.answer(200, page("n2", "10.0.0.2", ""));
+  api.answer(200, node_page("n2", "10.0.0.2"));
   CHECK(found == std::vector<std::string>{"n2", "n1"});
   nodes.find("10.0.0.2", done); // known
   CHECK(api.asked.size() == 2);
   nodes.find("10.0.0.3", done); // perhaps since
   REQUIRE(api.asked.size() == 3);
-  api.answer(200, page("n3", "10.0.0.4", ""));
+  api.answer(200, node_page("n3", "10.0.0.4"));
   CHECK(found.back().empty());
   nodes.find("10.0.0.9", done);
   api.answer(500, "");
@@ -254,6 +260,101 @@ TEST_CASE("who asks for Nodes that are none waits for the next read") {
   nodes.find("10.0.0.2", done);
   CHECK(api.asked.size() == 1);
   CHECK(told == 1);
+}
+
+TEST_CASE("what is not known of Nodes is not taken for none") {
+  Script api;
+  net::Loop loop;
+  ClusterNodes nodes(loop, api, 0);
+  std::vector<std::string> said;
+  const auto done = [&said](const Result<std::string>& node) {
+    said.push_back(!node ? "error" : node->empty() ? "none" : *node);
+  };
+  const std::string none = R"({"items":[]})";
+  SUBCASE("a page that is too large is asked for in halves") {
+    nodes.find("10.0.0.9", done);
+    api.fail(Error(Code::too_large, "large"));
+    REQUIRE(api.asked.size() == 2);
+    CHECK(api.asked[1].target == "/api/v1/nodes?limit=25");
+    api.answer(200, node_page("n1", "10.0.0.1", "next"));
+    api.fail(Error(Code::too_large, "large"));
+    REQUIRE(api.asked.size() == 4);
+    CHECK(api.asked[3].target == "/api/v1/nodes?limit=12&continue=next");
+    api.answer(200, node_page("n2", "10.0.0.9"));
+    CHECK(said == std::vector<std::string>{"n2"});
+  }
+  SUBCASE("one Node that is too large says nothing") {
+    nodes.find("10.0.0.9", done);
+    for (int halves = 0; halves < 5; ++halves)
+      api.fail(Error(Code::too_large, "large"));
+    CHECK(said.empty());
+    api.fail(Error(Code::too_large, "large"));
+    CHECK(said == std::vector<std::string>{"error"});
+  }
+  SUBCASE("nor what is no list") {
+    nodes.find("10.0.0.9", done);
+    api.answer(200, std::string(600, '['));
+    CHECK(said == std::vector<std::string>{"error"});
+  }
+  SUBCASE("nor a read that does not come to the last Node") {
+    nodes.find("10.0.0.9", done);
+    for (std::size_t page = 0; page < ClusterNodes::k_most_pages; ++page)
+      api.answer(200, node_page("n1", "10.0.0.1", "next"));
+    CHECK(said == std::vector<std::string>{"error"});
+    nodes.find("10.0.0.1", done);
+    CHECK(said.back() == "n1");
+  }
+  SUBCASE("nor one that began before the question, where that matters") {
+    nodes.find("10.0.0.9", done);
+    nodes.find("zood.internal", done, ClusterNodes::Read::later);
+    REQUIRE(api.asked.size() == 1);
+    api.answer(200, none);
+    CHECK(said == std::vector<std::string>{"none"});
+    REQUIRE(api.asked.size() == 2);
+    api.answer(200, node_page("n1", "Zood.Internal"));
+    CHECK(said.back() == "n1");
+    CHECK(api.asked.size() == 2);
+  }
+  SUBCASE("one that begins behind it does") {
+    nodes.find("zood.internal", done, ClusterNodes::Read::later);
+    api.answer(200, none);
+    CHECK(said == std::vector<std::string>{"none"});
+    CHECK(api.asked.size() == 1);
+  }
+}
+
+TEST_CASE("zood itself is reached where it is known that no Node has its name") {
+  net::Loop loop;
+  Script api;
+  const auto parts = std::make_shared<EgressParts>();
+  const auto endpoint = std::make_shared<upstream::UpstreamEndpoint>();
+  endpoint->tls = false;
+  const auto room = std::make_shared<EgressRoom>(loop, DoorEntry(), endpoint,
+                                                 [&api]() -> upstream::Caller& { return api; });
+  room->nodes = std::make_unique<ClusterNodes>(loop, api, 0);
+  EgressGate gate(parts, room, nullptr, std::make_shared<net::Resolver>(1));
+  http::ConnectHead head;
+  head.host = "zood.internal";
+  head.port = 443;
+  std::string decided;
+  const auto waits = gate.ask(loop, head, [&decided](net::Gate::Decision decision) {
+    const auto* const refusal = std::get_if<net::Gate::Refusal>(&decision);
+    decided = refusal != nullptr ? std::to_string(refusal->status)
+              : std::holds_alternative<net::Gate::Inward>(decision) ? "inward"
+                                                                    : "outward";
+  });
+  const auto answer = [&](int status, const std::string& body) {
+    loop.post([&] {
+      loop.stop(); // behind this task
+      api.answer(status, body);
+    });
+    loop.run();
+    return decided;
+  };
+  SUBCASE("none has it") { CHECK(answer(200, R"({"items":[]})") == "inward"); }
+  SUBCASE("one has it") { CHECK(answer(200, node_page("n1", "zood.internal")) == "403"); }
+  SUBCASE("it is not known") { CHECK(answer(500, "") == "503"); }
+  SUBCASE("what is said is no list") { CHECK(answer(200, "[[[") == "503"); }
 }
 
 TEST_CASE("of the addresses of a name those are dialled that may be") {

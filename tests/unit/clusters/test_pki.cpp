@@ -3,6 +3,7 @@
 #include "common/crypto/certificate.hpp"
 #include "common/crypto/key.hpp"
 #include "daemon/clusters/pki.hpp"
+#include "daemon/clusters/record.hpp"
 #include "tests/unit/base/temporary_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -114,6 +115,42 @@ TEST_CASE_FIXTURE(PkiWorld, "another epoch has another group, another key, and n
   CHECK(certificate("admin-2-1").organizations() ==
         std::vector<std::string>{"zoo:cluster-admins:2"});
   CHECK(key("admin-1-0") == "none");
+}
+
+TEST_CASE_FIXTURE(PkiWorld, "the group of the next epoch is not to be guessed") {
+  const auto mark = random_mark(), other = random_mark();
+  REQUIRE(mark);
+  REQUIRE(other);
+  CHECK(mark->size() == 32);
+  CHECK(*mark != *other);
+  wish.mark = *mark;
+  ensure();
+  CHECK(certificate("admin-1-0").organizations() ==
+        std::vector<std::string>{"zoo:cluster-admins:1:" + *mark});
+  CHECK(trouble().empty());
+  wish.epoch = 2;
+  wish.mark = *other;
+  CHECK(ensure() == std::vector<std::string>{"admin-2-0"});
+  CHECK(certificate("admin-2-0").organizations() ==
+        std::vector<std::string>{"zoo:cluster-admins:2:" + *other});
+  // The longest that there can be: X.520 takes 64 characters of an organization.
+  CHECK(administrators_group(4'294'967'295U, *mark).size() <= 64);
+}
+
+TEST_CASE("a record keeps the mark of its epoch, and one without has none") {
+  store::Record stored;
+  stored.key = "default/t1";
+  stored.value = R"({"object":{"metadata":{"name":"t1","namespace":"default"}},
+    "place":{"id":"abc123","number":1,"epoch":3,"mark":"0a1b"}})";
+  const auto marked = record_of(stored);
+  REQUIRE(marked);
+  CHECK(administrators_group(marked->place.epoch, marked->place.mark) ==
+        "zoo:cluster-admins:3:0a1b");
+  stored.value = R"({"object":{"metadata":{"name":"t1","namespace":"default"}},
+    "place":{"id":"abc123","number":1,"epoch":3}})";
+  const auto former = record_of(stored);
+  REQUIRE(former);
+  CHECK(administrators_group(former->place.epoch, former->place.mark) == "zoo:cluster-admins:3");
 }
 
 TEST_CASE_FIXTURE(PkiWorld, "what was damaged or interrupted is made good") {

@@ -56,6 +56,27 @@ TEST_CASE("a control plane is four programs, each after what it needs") {
   CHECK(plan_for(some_input()) == plan); // the same again: nothing is started anew
 }
 
+TEST_CASE("etcd is held to its quota, and to few writes between two snapshots") {
+  auto input = some_input();
+  CHECK(flag(component(plan_for(input), "etcd"), "quota-backend-bytes") == "<none>");
+  input.etcd_quota = 512ULL << 20;
+  const auto plan = plan_for(input);
+  const auto& etcd = component(plan, "etcd");
+  CHECK(flag(etcd, "quota-backend-bytes") == "536870912");
+  CHECK(flag(etcd, "snapshot-count") == "1000");
+}
+
+TEST_CASE("the ports of programs are those of their components, and etcd's for its peers") {
+  const auto plan = plan_for(some_input());
+  for (const auto& each : plan.components) {
+    const auto ports = ports_of(each.name);
+    CHECK(std::find(ports.begin(), ports.end(), each.port) != ports.end());
+  }
+  CHECK(ports_of("etcd") == std::vector<std::uint16_t>{k_etcd_port, k_etcd_peer_port});
+  CHECK(ports_of("").size() == 5);
+  CHECK(ports_of("kubelet").empty());
+}
+
 TEST_CASE("the first two start alone, as they will go on") {
   auto input = some_input();
   const auto whole = plan_for(input);

@@ -20,6 +20,29 @@ TEST_CASE("the last lines of a text are as many as are asked for") {
   CHECK(last_lines("", 3).empty());
 }
 
+TEST_CASE("no control plane starts where memory or disk are short, and the reason has numbers") {
+  Settings settings;
+  settings.memory_reserve = 1ULL << 30;
+  settings.disk_reserve = 2ULL << 30;
+  constexpr auto k_much = std::uint64_t{1} << 40;
+  CHECK(why_full(settings, {k_much, k_much}).empty());
+  CHECK(why_full(settings, {}).empty()); // nobody knows
+  CHECK(why_full(settings, {500ULL << 20, k_much}) ==
+        "500 MiB of memory are free on zood's machine, and a control plane needs 350 MiB beside "
+        "the 1024 MiB that clusters.memory_reserve keeps: it starts when there are");
+  CHECK(why_full(settings, {k_much, 2'100ULL << 20}) ==
+        "2100 MiB of disk are free on zood's machine, and a control plane needs 256 MiB beside "
+        "the 2048 MiB that clusters.disk_reserve keeps: it starts when there are");
+  CHECK(why_full(settings, {k_much, 0}).starts_with("0 MiB of disk"));
+  CHECK(why_full(settings, {k_much, (2ULL << 30) + Settings::k_needed_disk}).empty());
+}
+
+TEST_CASE("how much of a disk is free is asked of the one that the directory is on") {
+  const test::TemporaryDirectory directory;
+  CHECK(free_disk(directory.path()).has_value());
+  CHECK_FALSE(free_disk(directory.path() / "none").has_value());
+}
+
 TEST_CASE("a log is followed by whole lines, also over the moment at which it is emptied") {
   const test::TemporaryDirectory directory;
   const auto log = directory.path() / "etcd.log";

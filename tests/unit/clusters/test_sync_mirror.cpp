@@ -39,7 +39,9 @@ json object_of(const char* text, const char* metadata = "{}") {
 }
 
 MirrorWish wish_of(const char* resource, const json& object, bool named_node = true) {
-  auto out = dress_object(kind(resource), object, {"clu5t3", named_node});
+  static const auto nodes =
+      std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"n0", "n1"});
+  auto out = dress_object(kind(resource), object, {"clu5t3", named_node, nodes});
   REQUIRE(out);
   return *std::move(out);
 }
@@ -603,6 +605,23 @@ TEST_CASE("pvc: what the cluster's scheduler and zood have written there is no w
         json{{"volume.kubernetes.io/selected-node", "n1"}, {"mine", "1"}});
   CHECK(wish_of("persistentvolumeclaims", claim, false).object["metadata"]["annotations"] ==
         json{{"mine", "1"}});
+}
+
+TEST_CASE("pvc: its volume is made on none but the cluster's nodes") {
+  const auto chosen = [](const char* node, const MirrorTerms& terms) {
+    auto claim = object_of(R"({"spec":{"storageClassName":"fast"}})");
+    claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] = node;
+    const auto wish = dress_object(kind("persistentvolumeclaims"), claim, terms);
+    REQUIRE(wish);
+    return wish->object["metadata"]["annotations"].contains("volume.kubernetes.io/selected-node");
+  };
+  const auto nodes =
+      std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"n1", "n2"});
+  CHECK(chosen("n2", {"clu5t3", true, nodes}));
+  CHECK_FALSE(chosen("n3", {"clu5t3", true, nodes})); // another cluster's, or nobody's
+  CHECK_FALSE(chosen("", {"clu5t3", true, nodes}));
+  CHECK_FALSE(chosen("n2", {"clu5t3", false, nodes}));
+  CHECK_FALSE(chosen("n2", {"clu5t3", true}));
 }
 
 TEST_CASE("pvc: without a class it would have a volume of the platform's") {

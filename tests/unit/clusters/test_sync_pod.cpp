@@ -381,6 +381,23 @@ TEST_CASE("a pod goes upstream by the rules and the proof of what tenants write 
         "pods \"web\" is forbidden in default, other");
 }
 
+TEST_CASE("what upstream says is told in the cluster's words, as much as is worth reading") {
+  CHECK(words_out(mapping(), "").empty());
+  CHECK(words_out(mapping(), "clu5t3-").empty());
+  CHECK(words_out(mapping(), "clu5t3-clu5t3-a clu5t3 b") == "a clu5t3 b");
+  const std::string longest(k_most_words, 'x');
+  CHECK(words_out(mapping(), longest) == longest);
+  CHECK(words_out(mapping(), longest + "clu5t3-") == longest);
+  CHECK(words_out(mapping(), longest + "y") == longest + "...");
+  // A character of two bytes that would be cut in its middle.
+  CHECK(words_out(mapping(), longest.substr(1) + "\xc3\xa9" + "z") == longest.substr(1) + "...");
+  // As many names as a refusal of a large pod has: in one pass, else it takes minutes.
+  std::string names;
+  for (int i = 0; i < 2'000'000; ++i)
+    names += "clu5t3-";
+  CHECK(words_out(mapping(), names + "end") == "end");
+}
+
 TEST_CASE("what may change later is changed, and what upstream has added stays") {
   const auto before = dressed(pod_of("{}", R"({"annotations":{"old":"1"},"labels":{"a":"1"}})"));
   auto there = before.pod;
@@ -472,6 +489,13 @@ TEST_CASE("what a pod asks for is counted as the scheduler counts it") {
                   "cpu") == q("4"));
   CHECK(amount_of(of(R"({"resources":{"requests":{"cpu":"7"}},"containers":[{}]})"), "cpu") ==
         q("7"));
+  const auto above =
+      of(R"({"overhead":{"cpu":"250m","memory":"120Mi"},"resources":{"requests":{"cpu":"7"}},
+    "containers":[{"resources":{"requests":{"memory":"8Mi"}}}]})");
+  CHECK(amount_of(above, "cpu") == q("7250m"));
+  CHECK(amount_of(above, "memory") == q("128Mi"));
+  CHECK(amount_of(pod_claims(pod_of(R"({"overhead":{"cpu":"2","x":7},"containers":[{}]})")),
+                  "cpu") == q("2"));
   const auto least = pod_claims(pod_of());
   CHECK(amount_of(least, "cpu") == q("100m"));
   CHECK(amount_of(least, "memory") == q("128Mi"));

@@ -159,3 +159,20 @@ TEST_CASE_FIXTURE(GroupWorld, "logs that have grown are put aside, as many as ar
   CHECK(std::filesystem::exists(log.string() + ".2"));
   CHECK_FALSE(std::filesystem::exists(log.string() + ".3"));
 }
+
+TEST_CASE_FIXTURE(GroupWorld, "of a log that has grown far beyond its bound the end is kept") {
+  open();
+  REQUIRE(group->put(plan()));
+  REQUIRE(ready());
+  const auto log = own / "log" / "etcd.log";
+  std::ofstream(log, std::ios::app) << std::string(100'000, 'x') << "the end";
+  group->rotate_logs();
+  CHECK(std::filesystem::file_size(log) == 0);
+  const auto kept = file::read(log.string() + ".1");
+  REQUIRE(kept);
+  CHECK(kept->size() == patience.log_bytes);
+  CHECK(kept->ends_with("xthe end"));
+  CHECK(
+      (std::filesystem::status(log.string() + ".1").permissions() & std::filesystem::perms::all) ==
+      (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+}
