@@ -32,6 +32,7 @@ struct Settings {
   std::string coredns_image;                 ///< what clusters of spec.dns: coredns run
   std::uint64_t memory = 1ULL << 30;         ///< of one control plane, a wish
   std::uint64_t memory_reserve = 1ULL << 30; ///< that stays free on this machine
+  std::uint32_t uid_base = 0;                ///< of the users of control planes; 0: they have none
   std::chrono::seconds validity{365 * 24 * 3600};
   unsigned workers = 4;
   std::chrono::milliseconds settled{30'000}; ///< between two looks at one that is as it should be
@@ -46,7 +47,8 @@ struct Settings {
 /// Versions for which `binaries` has all four programs.
 std::vector<std::string> present_versions(const std::filesystem::path& binaries);
 
-/// Proportional set size of a process of our user, in bytes; 0 if it cannot be read.
+/// Proportional set size of a process of our user, in bytes; 0 if it cannot be read, as of another
+/// user's.
 std::uint64_t process_memory(std::int64_t pid);
 
 /// Bytes of a log that one request for what came after a position is answered (docs/limits.md).

@@ -6,6 +6,7 @@
 #include "common/kube/json_reads.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/clusters/controller.hpp"
+#include "daemon/clusters/files.hpp"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -258,10 +259,10 @@ Result<void> Controller::furnish(const Record& record, const api::ClusterSpec& s
   parts_.furnished(record.place.id,
                    std::any_of(written.begin(), written.end(),
                                [](const auto& each) { return each == "zood" || each == "ca"; }));
-  const auto egress = egress_configuration(directory.string());
+  const auto egress = egress_configuration();
   if (const auto there = file::read(directory / "egress.yaml"); there && *there == egress)
     return {};
-  return file::write(directory / "egress.yaml", egress, 0600);
+  return write_for_programs(directory / "egress.yaml", egress);
 }
 
 /// The range of the upstream: what the cluster calls a ClusterIP is one there, too. Kubernetes says
@@ -293,7 +294,7 @@ Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool 
   auto range = file::read(file);
   if (!range && range.error().code() == Code::not_found) {
     ZOO_TRY(range, service_range());
-    ZOO_TRY_VOID(file::write(file, *range, 0600));
+    ZOO_TRY_VOID(write_for_programs(file, *range));
   }
   if (!range) return fail(range.error());
   keeper::Request request;
@@ -307,6 +308,7 @@ Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool 
                            .memory = settings.memory,
                            .weight = spec.weight,
                            .authority_turn = record.place.authority_turn,
+                           .number = record.place.number,
                            .run = wish,
                            .whole = whole});
   ZOO_TRY(auto reply, ask(request));
@@ -472,7 +474,9 @@ Result<Controller::Next> Controller::sync(Record record) {
   // An empty etcd under the same name would be another cluster, and nobody would have been told.
   const auto data = parts_.settings.directory_of(record.place.id) / "etcd" / "member";
   std::error_code ignored;
-  if (holds(record, "KubeconfigReady") && !std::filesystem::exists(data, ignored))
+  // Of a user of its own zood does not see what is in that directory.
+  if (holds(record, "KubeconfigReady") &&
+      std::filesystem::status(data, ignored).type() == std::filesystem::file_type::not_found)
     return wait(std::move(record), phase::k_pending, "DataLost",
                 fmt::format("what was in it is gone: there is no {}. Put its directory back, or "
                             "delete the cluster",

@@ -5,6 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/base/text.hpp"
 #include "daemon/keeper/system_text.hpp"
+#include "daemon/keeper/users.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ constexpr unsigned k_most_tasks = 512; ///< threads included
 
 /// In one write(2), as the files of cgroups want it; 0, or an error number.
 int put(const fs::path& path, std::string_view text) {
+  const FilesAsRoot all_rights; // of a keeper that is root the cgroup is root's
   const file::Fd out(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!out) return errno;
   return ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0
@@ -75,6 +77,7 @@ Cgroups::Cgroups(fs::path own) : root_(std::move(own)) {
   // systemd from version 254 on starts it there itself (DelegateSubgroup=).
   if (root_.filename() == k_keepers_own) root_ = root_.parent_path();
   std::error_code error;
+  const FilesAsRoot all_rights;
   fs::create_directory(root_ / k_keepers_own, error);
   const int failed = error
                          ? error.value()
@@ -106,6 +109,7 @@ void Cgroups::hand_on() {
 void Cgroups::make(const std::string& id) const {
   if (root_.empty()) return;
   std::error_code ignored; // what is missing is told by whoever writes there
+  const FilesAsRoot all_rights;
   fs::create_directory(root_ / id, ignored);
 }
 
@@ -141,6 +145,7 @@ void Cgroups::enter(const std::string& id, pid_t pid) const {
 void Cgroups::remove(const std::string& id) const {
   if (root_.empty()) return;
   const auto group = root_ / id;
+  const FilesAsRoot all_rights;
   put(group / "cgroup.kill", "1");
   ::rmdir(group.c_str());
 }

@@ -7,6 +7,7 @@
 #include "daemon/keeper/lines.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -22,10 +23,12 @@ struct KeeperOptions {
   std::size_t starts = 2; ///< groups that may be starting at a time
   /// Directory of the keeper's cgroup, which is its alone (Delegate= of systemd.unit); "": none is.
   std::filesystem::path cgroup = {};
+  std::uint32_t uid_base = 0; ///< clusters.uid_base
 };
 
 /// What supervises control planes: one thread, one poll(2). It listens on keeper.sock of its
-/// directory (0600), to processes of its own user. All that it must know stands in files, so that
+/// directory (0600), to processes of zood's user, which is its own or, if it is root, that of the
+/// directory. All that it must know stands in files, so that
 /// another keeper goes on where one was killed; the processes do not notice.
 class Keeper {
 public:
@@ -56,12 +59,15 @@ private:
   void serve(Client& client, short events);
   Reply answer(const Request& request, Client& client);
   Reply put(const Plan& plan);
+  Reply facts() const; ///< of Verb::memory
+  Reply forgotten(const std::string& id) const;
   void end_all();
   /// Makes the due steps of all groups, tells watchers; returns milliseconds for poll(2).
   int turn();
 
   KeeperOptions options_;
   file::Fd lock_, listening_;
+  Users users_;
   Cgroups cgroups_;
   std::map<std::string, std::unique_ptr<Group>> groups_;
   std::map<int, std::unique_ptr<Client>> clients_; ///< by descriptor
