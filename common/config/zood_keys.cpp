@@ -675,6 +675,15 @@ constexpr Key k_keys[] = {
      .default_text = "1Gi",
      .doc = "Room that stays free on the disk that dir is on: with less than that and 256 MiB no "
             "control plane is started, and its cluster is Pending."},
+    {.name = "clusters.uid_base",
+     .type = Type::integer,
+     .default_text = "0",
+     .doc = "Where the keeper of control planes is root: each control plane runs as a user of its "
+            "own, whose number is this one and that of the cluster's address in clusters.addresses "
+            "together. So many numbers behind it must be nobody else's: 1900000000 is above what "
+            "Debian and systemd give away. It is at least 65536. 0: all run as zood's user. What "
+            "runs keeps its user until it is paused and resumed.",
+     .maximum = 2'147'483'646},
     {.name = "clusters.connections",
      .type = Type::integer,
      .default_text = "1000",

@@ -52,6 +52,7 @@ Result<clusters::Settings> settings_of(const ClustersParts& parts) {
   out.memory_reserve = values.size("clusters.memory_reserve");
   out.etcd_quota = values.size("clusters.etcd_quota");
   out.disk_reserve = values.size("clusters.disk_reserve");
+  out.uid_base = static_cast<std::uint32_t>(values.integer("clusters.uid_base"));
   out.validity = std::chrono::duration_cast<std::chrono::seconds>(
       values.duration("clusters.certificate_validity"));
   return out;
@@ -263,17 +264,32 @@ std::vector<tenants::Finding> Clusters::findings() const {
          fmt::format("it is {}: {}", phase.empty() ? "new" : phase, status.value("message", "")),
          ""});
   }
-  const auto [soft, open] = impl_->controller->unheld();
+  const auto [soft, open, users, uid_base] = impl_->controller->unheld();
   if (!open.empty())
     out.push_back({Level::warning, "virtual clusters",
                    "programs of one control plane can open keys and data of the others: " + open,
                    "have a kernel that names landlock in /sys/kernel/security/lsm"});
+  if (uid_base != settings.uid_base)
+    out.push_back(
+        {Level::warning, "virtual clusters",
+         fmt::format("the keeper of control planes was started with clusters.uid_base "
+                     "{}, and zood with {}",
+                     uid_base, settings.uid_base),
+         "start the keeper anew, which ends no control plane: `systemctl restart zood-keeper`, "
+         "or SIGTERM to it where zood has started it itself"});
+  else if (!users.empty())
+    out.push_back({Level::warning, "virtual clusters", "users of control planes: " + users,
+                   "docs/virtual-clusters.md, \"Who sees what on zood's machine\", says how each "
+                   "has one of its own"});
   out.push_back(
       {Level::ok, "virtual clusters",
-       fmt::format("{} of {} are as they should be; {}", good, records->size(),
+       fmt::format("{} of {} are as they should be; {}{}", good, records->size(),
                    soft.empty()
                        ? "the kernel holds each to its memory and its part of the processors"
-                       : "the limits of their memory are soft: " + soft),
+                       : "the limits of their memory are soft: " + soft,
+                   uid_base != 0 && uid_base == settings.uid_base && users.empty()
+                       ? "; each runs as a user of its own"
+                       : ""),
        ""});
   return out;
 }

@@ -71,7 +71,7 @@ CommandLine parse_command_line(int argc, char** argv) {
   CommandLine out;
   CLI::App app("zood: gives each tenant of one Kubernetes cluster an API of its own", "zood");
   std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file, backup_file,
-      passphrase_file, invitation_file, binaries;
+      passphrase_file, invitation_file, binaries, uid_base;
   bool check = false, print_config = false, print_rbac = false, print_accounts = false,
        print_inside = false, revoke_all = false;
   keeper::KeeperRole role;
@@ -117,6 +117,7 @@ CommandLine parse_command_line(int argc, char** argv) {
                "Supervise the control planes of virtual clusters, and nothing else");
   app.add_option("--binaries", binaries, "The programs of control planes, for --keeper")
       ->type_name("DIR");
+  app.add_option("--uid-base", uid_base, "clusters.uid_base, for --keeper")->type_name("NUMBER");
   app.add_flag("--detach", role.detach, "With --keeper: in the background");
   app.add_flag("--delegated", role.delegated,
                "With --keeper: its cgroup is its alone (Delegate= of systemd), and control planes "
@@ -169,6 +170,7 @@ CommandLine parse_command_line(int argc, char** argv) {
                                                                {"advertise", advertise},
                                                                {"admin.listen", admin_listen},
                                                                {"clusters.binaries", binaries},
+                                                               {"clusters.uid_base", uid_base},
                                                                {"log.level", log_level}};
   const auto runtime = runtime_directory();
   out.read = [config_file, dir, given, runtime]() -> Result<config::Values> {
@@ -196,6 +198,7 @@ CommandLine parse_command_line(int argc, char** argv) {
     keeper::KeeperOptions options;
     options.directory = std::filesystem::absolute(out.values.path("dir")) / "clusters";
     options.binaries = std::filesystem::absolute(out.values.path("clusters.binaries"));
+    options.uid_base = static_cast<std::uint32_t>(out.values.integer("clusters.uid_base"));
     options.starts = std::max(1U, std::thread::hardware_concurrency());
     out.exit_status = keeper::run_keeper(std::move(options), role);
     return out;

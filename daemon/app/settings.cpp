@@ -145,7 +145,9 @@ Result<void> check_clusters(const config::Values& values) {
         "run on one machine, beside the zood that has their records for itself, and of "
         "several zoods with one etcd each would start them: set clusters.enabled to false, "
         "or keep the records in a file");
-  ZOO_TRY_VOID(clusters::parse_addresses(values.string("clusters.addresses")).map([](auto) {}));
+  ZOO_TRY(const auto addresses, clusters::parse_addresses(values.string("clusters.addresses")));
+  ZOO_TRY_VOID(clusters::check_uid_base(
+      static_cast<std::uint64_t>(values.integer("clusters.uid_base")), addresses));
   for (const char* key : {"clusters.ports", "clusters.node_ports"})
     ZOO_TRY_VOID(clusters::parse_ports(key, values.string(key)).map([](auto) {}));
   if (values.string("clusters.coredns_image").empty())

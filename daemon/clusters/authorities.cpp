@@ -5,6 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/base/secret.hpp"
 #include "common/crypto/issue.hpp"
+#include "daemon/clusters/files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,7 +51,7 @@ Result<crypto::Certificate> certificate_for(const crypto::PrivateKey& key,
 /// True: it was another text.
 Result<bool> write_if_other(const fs::path& path, const std::string& text) {
   if (const auto there = file::read(path); there && *there == text) return false;
-  ZOO_TRY_VOID(file::write(path, text, 0600));
+  ZOO_TRY_VOID(write_for_programs(path, text));
   return true;
 }
 
@@ -89,7 +90,7 @@ Result<crypto::PrivateKey> ensure_key(const fs::path& path) {
   }
   ZOO_TRY(auto key, crypto::PrivateKey::generate_p256());
   const auto pem = key.to_pem();
-  ZOO_TRY_VOID(file::write_secret(path, pem.view()));
+  ZOO_TRY_VOID(write_for_programs(path, pem.view()));
   return key;
 }
 

@@ -133,7 +133,8 @@ Result<void> Controller::ensure_keeper() const {
     return fail(Code::unavailable, "the keeper of control planes does not answer: `systemctl start "
                                    "zood-keeper` starts it");
   log::info("clusters", "starting the keeper of control planes");
-  ZOO_TRY_VOID(keeper::start_keeper(parts_.settings.directory, parts_.settings.binaries));
+  ZOO_TRY_VOID(keeper::start_keeper(parts_.settings.directory, parts_.settings.binaries,
+                                    parts_.settings.uid_base));
   const auto end = std::chrono::steady_clock::now() + k_keeper_start;
   while (!answers()) {
     if (std::chrono::steady_clock::now() > end)
@@ -170,7 +171,7 @@ Controller::Unheld Controller::unheld() const {
   keeper::Request asked;
   asked.verb = keeper::Request::Verb::memory;
   const auto reply = keeper_.ask(asked);
-  return reply ? Unheld{reply->soft, reply->unfenced} : Unheld{};
+  return reply ? Unheld{reply->soft, reply->unfenced, reply->users, reply->uid_base} : Unheld{};
 }
 
 std::optional<keeper::PlanState> Controller::processes(const std::string& id) const {

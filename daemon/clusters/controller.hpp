@@ -91,8 +91,10 @@ public:
   std::uint64_t free_memory() const;
   /// What the kernel does not hold control planes to, and why; "": it does, or nobody knows.
   struct Unheld {
-    std::string limits; ///< of memory, processors, threads
-    std::string files;  ///< those of their own clusters
+    std::string limits;         ///< of memory, processors, threads
+    std::string files;          ///< those of their own clusters
+    std::string users;          ///< that each has of its own, by clusters.uid_base
+    std::uint32_t uid_base = 0; ///< of the keeper
   };
   Unheld unheld() const;
   /// "" or why the keeper of control planes does not answer.

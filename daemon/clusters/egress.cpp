@@ -5,6 +5,7 @@
 #include "daemon/clusters/cluster_nodes.hpp"
 #include "daemon/clusters/cluster_services.hpp"
 #include "daemon/clusters/egress_gate.hpp"
+#include "daemon/clusters/files.hpp"
 #include "daemon/clusters/pki.hpp"
 #include "daemon/clusters/plan.hpp"
 #include "daemon/clusters/upstream_pods.hpp"
@@ -122,6 +123,7 @@ Result<EgressDoors::Open> EgressDoors::open(const DoorEntry& entry) {
               {&loop}, directory / k_socket, std::move(limits),
               std::make_shared<EgressGate>(parts_, room, tls, names_),
               [this, &room](net::Loop&) { return std::make_unique<EgressService>(parts_, room); }));
+  ZOO_TRY_VOID(open_for_programs(directory / k_socket));
   return Open{entry, room->tally, std::move(listener)};
 }
 

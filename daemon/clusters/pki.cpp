@@ -6,6 +6,7 @@
 #include "common/crypto/digest.hpp"
 #include "common/crypto/issue.hpp"
 #include "daemon/clusters/egress_rules.hpp"
+#include "daemon/clusters/files.hpp"
 #include "daemon/clusters/plan.hpp"
 #include "daemon/net/address.hpp"
 
@@ -118,24 +119,25 @@ Result<void> ensure_leaf(const fs::path& directory, const Leaf& leaf, const Auth
   request.client = leaf.client;
   ZOO_TRY(const auto certificate,
           crypto::issue(authority.certificate, authority.key, key, request));
-  ZOO_TRY_VOID(file::write(path, certificate.to_pem(), 0600));
+  ZOO_TRY_VOID(write_for_programs(path, certificate.to_pem()));
   written.push_back(leaf.name);
   return {};
 }
 
-/// A component's: it names files, which client-go reads again when they change.
+/// A component's: it names files, by their way from here, which client-go reads again when they
+/// change.
 Result<void> ensure_kubeconfig(const fs::path& directory, std::string_view component,
                                const PkiWish& wish) {
   const auto text =
       fmt::format("apiVersion: v1\nkind: Config\nclusters:\n- name: cluster\n  cluster:\n"
-                  "    server: https://{0}:{1}\n    certificate-authority: {2}/pki/ca.crt\nusers:\n"
-                  "- name: {3}\n  user:\n    client-certificate: {2}/pki/{3}.crt\n"
-                  "    client-key: {2}/pki/{3}.key\ncontexts:\n- name: cluster\n  context:\n"
-                  "    cluster: cluster\n    user: {3}\ncurrent-context: cluster\n",
-                  wish.address, k_api_port, directory.string(), component);
+                  "    server: https://{0}:{1}\n    certificate-authority: pki/ca.crt\nusers:\n"
+                  "- name: {2}\n  user:\n    client-certificate: pki/{2}.crt\n"
+                  "    client-key: pki/{2}.key\ncontexts:\n- name: cluster\n  context:\n"
+                  "    cluster: cluster\n    user: {2}\ncurrent-context: cluster\n",
+                  wish.address, k_api_port, component);
   const auto path = directory / fmt::format("{}.kubeconfig", component);
   if (const auto there = file::read(path); there && *there == text) return {};
-  return file::write(path, text, 0600);
+  return write_for_programs(path, text);
 }
 
 /// Administrators' files of earlier epochs and rotations.

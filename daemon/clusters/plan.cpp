@@ -2,6 +2,7 @@
 #include "daemon/clusters/plan.hpp"
 
 #include "common/base/text.hpp"
+#include "daemon/keeper/users.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -73,7 +74,8 @@ keeper::Plan plan_for(const PlanInput& input) {
                                     "--leader-elect=false",
                                     "--profiling=false"};
   };
-  keeper::Plan plan{input.id, input.version, input.run, {}, {input.memory, input.weight}};
+  keeper::Plan plan{input.id,    input.version, input.run, {}, {input.memory, input.weight},
+                    input.number};
 
   auto etcd = component("etcd", k_etcd_port, 12);
   etcd.arguments = {
@@ -168,14 +170,15 @@ std::vector<std::uint16_t> ports_of(std::string_view component) {
   return out;
 }
 
-std::string egress_configuration(std::string_view directory) {
+std::string egress_configuration() {
   nlohmann::json selections = nlohmann::json::array();
   for (const char* name : {"cluster", "controlplane"})
     selections.push_back(
         {{"name", name},
          {"connection",
           {{"proxyProtocol", "HTTPConnect"},
-           {"transport", {{"uds", {{"udsName", fmt::format("{}/egress.sock", directory)}}}}}}}});
+           {"transport",
+            {{"uds", {{"udsName", fmt::format("{}/egress.sock", keeper::k_here)}}}}}}}});
   return nlohmann::json{{"apiVersion", "apiserver.k8s.io/v1beta1"},
                         {"kind", "EgressSelectorConfiguration"},
                         {"egressSelections", std::move(selections)}}
@@ -210,6 +213,15 @@ Result<AddressRange> parse_addresses(std::string_view text) {
   out.size = std::uint32_t{1} << (32 - bits);
   if (out.first >> 24U != 127 || (out.first & (out.size - 1)) != 0) return bad();
   return out;
+}
+
+Result<void> check_uid_base(std::uint64_t base, const AddressRange& addresses) {
+  const auto most = keeper::k_highest_uid - addresses.size;
+  if (base == 0 || (base >= keeper::k_lowest_uid && base <= most)) return {};
+  return fail(Code::usage,
+              "clusters.uid_base must be 0, or a number from {} to {}, behind which {} user "
+              "numbers are nobody else's, as many as clusters.addresses has addresses; not {}",
+              keeper::k_lowest_uid, most, addresses.size, base);
 }
 
 Result<PortRange> parse_ports(std::string_view key, std::string_view text) {

@@ -31,6 +31,7 @@ struct PlanInput {
   /// Place::authority_turn: programs that read once which authorities they trust are started anew
   /// with another one.
   std::uint32_t authority_turn = 0;
+  std::uint32_t number = 0; ///< Place::number
   bool run = true;
   /// Else etcd and kube-apiserver alone: kube-controller-manager ends at once where its rights are
   /// not there yet, which kube-apiserver makes while it already listens.
@@ -42,9 +43,9 @@ keeper::Plan plan_for(const PlanInput& input);
 std::vector<std::uint16_t> ports_of(std::string_view component);
 
 /// kube-apiserver's connections to the outside (nodes, webhooks, aggregated API servers) go to this
-/// socket of the cluster's directory and to no other place
+/// socket of the directory in which it works and to no other place
 /// (docs/decisions/270-the-way-out-is-judged.md).
-std::string egress_configuration(std::string_view directory);
+std::string egress_configuration();
 
 /// A range of IPv4 addresses of loopback: "127.64.0.0/16".
 struct AddressRange {
@@ -54,6 +55,10 @@ struct AddressRange {
 };
 /// Code::usage for anything but a network of 127.0.0.0/8 with at least 4 addresses.
 Result<AddressRange> parse_addresses(std::string_view text);
+
+/// Is there a user for each of these addresses from clusters.uid_base on? 0: none is asked for.
+/// Code::usage.
+Result<void> check_uid_base(std::uint64_t base, const AddressRange& addresses);
 
 /// "7500-8499". Code::usage, which names `key` of zood.yaml.
 struct PortRange {

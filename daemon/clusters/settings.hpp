@@ -35,6 +35,7 @@ struct Settings {
   std::uint64_t memory_reserve = 1ULL << 30; ///< that stays free on this machine
   std::uint64_t etcd_quota = 512ULL << 20;   ///< of the database of one cluster's etcd
   std::uint64_t disk_reserve = 1ULL << 30;   ///< that stays free on the disk of `directory`
+  std::uint32_t uid_base = 0;                ///< of the users of control planes; 0: they have none
   std::chrono::seconds validity{365 * 24 * 3600};
   unsigned workers = 4;
   std::chrono::milliseconds settled{30'000}; ///< between two looks at one that is as it should be
@@ -62,7 +63,8 @@ std::optional<std::uint64_t> free_disk(const std::filesystem::path& directory);
 /// Versions for which `binaries` has all four programs.
 std::vector<std::string> present_versions(const std::filesystem::path& binaries);
 
-/// Proportional set size of a process of our user, in bytes; 0 if it cannot be read.
+/// Proportional set size of a process of our user, in bytes; 0 if it cannot be read, as of another
+/// user's.
 std::uint64_t process_memory(std::int64_t pid);
 
 /// Bytes of a log that one request for what came after a position is answered (docs/limits.md).

@@ -6,6 +6,7 @@
 #include "common/kube/json_reads.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/clusters/controller.hpp"
+#include "daemon/clusters/files.hpp"
 #include "daemon/keeper/port_owner.hpp"
 
 #include <arpa/inet.h>
@@ -259,10 +260,10 @@ Result<void> Controller::furnish(const Record& record, const api::ClusterSpec& s
   const auto directory = parts_.settings.directory_of(record.place.id);
   ZOO_TRY_VOID(file::ensure_private_directory(directory));
   ZOO_TRY_VOID(keep_pki(record, spec, PkiKeeper::How::due));
-  const auto egress = egress_configuration(directory.string());
+  const auto egress = egress_configuration();
   if (const auto there = file::read(directory / "egress.yaml"); there && *there == egress)
     return {};
-  return file::write(directory / "egress.yaml", egress, 0600);
+  return write_for_programs(directory / "egress.yaml", egress);
 }
 
 Result<void> Controller::keep_pki(const Record& record, const api::ClusterSpec& spec,
@@ -317,7 +318,7 @@ Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool 
   auto range = file::read(file);
   if (!range && range.error().code() == Code::not_found) {
     ZOO_TRY(range, service_range());
-    ZOO_TRY_VOID(file::write(file, *range, 0600));
+    ZOO_TRY_VOID(write_for_programs(file, *range));
   }
   if (!range) return fail(range.error());
   keeper::Request request;
@@ -332,6 +333,7 @@ Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool 
                            .etcd_quota = settings.etcd_quota,
                            .weight = spec.weight,
                            .authority_turn = record.place.authority_turn,
+                           .number = record.place.number,
                            .run = wish,
                            .whole = whole});
   ZOO_TRY(auto reply, ask(request));
@@ -499,7 +501,9 @@ Result<Controller::Next> Controller::sync(Record record) {
   // An empty etcd under the same name would be another cluster, and nobody would have been told.
   const auto data = parts_.settings.directory_of(record.place.id) / "etcd" / "member";
   std::error_code ignored;
-  if (holds(record, "KubeconfigReady") && !std::filesystem::exists(data, ignored))
+  // Of a user of its own zood does not see what is in that directory.
+  if (holds(record, "KubeconfigReady") &&
+      std::filesystem::status(data, ignored).type() == std::filesystem::file_type::not_found)
     return wait(std::move(record), phase::k_pending, "DataLost",
                 fmt::format("what was in it is gone: there is no {}. Put its directory back, or "
                             "delete the cluster",

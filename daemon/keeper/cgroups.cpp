@@ -5,6 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/base/text.hpp"
 #include "daemon/keeper/system_text.hpp"
+#include "daemon/keeper/users.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@ constexpr unsigned k_tries_told = 50;  ///< to remove a cgroup, after which the 
 
 /// In one write(2), as the files of cgroups want it; 0, or an error number.
 int put(const fs::path& path, std::string_view text) {
+  const FilesAsRoot all_rights; // of a keeper that is root the cgroup is root's
   const file::Fd out(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!out) return errno;
   return ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0
@@ -76,6 +78,7 @@ Cgroups::Cgroups(fs::path own) : root_(std::move(own)) {
   // systemd from version 254 on starts it there itself (DelegateSubgroup=).
   if (root_.filename() == k_keepers_own) root_ = root_.parent_path();
   std::error_code error;
+  const FilesAsRoot all_rights;
   fs::create_directory(root_ / k_keepers_own, error);
   const int failed = error
                          ? error.value()
@@ -108,6 +111,7 @@ void Cgroups::make(const std::string& id) {
   if (root_.empty()) return;
   left_.erase(id);
   std::error_code ignored; // what is missing is told by whoever writes there
+  const FilesAsRoot all_rights;
   fs::create_directory(root_ / id, ignored);
 }
 
@@ -143,6 +147,7 @@ void Cgroups::enter(const std::string& id, pid_t pid) const {
 /// A process is in its cgroup until it is dead, some time after it was killed.
 bool Cgroups::take_away(const std::string& id, unsigned tries) const {
   const auto group = root_ / id;
+  const FilesAsRoot all_rights;
   put(group / "cgroup.kill", "1");
   if (::rmdir(group.c_str()) == 0 || errno == ENOENT) return true;
   if (tries == k_tries_told)

@@ -99,11 +99,17 @@ Result<void> Client::watch(const std::stop_token& stop,
 }
 
 Result<void> start_keeper(const std::filesystem::path& directory,
-                          const std::filesystem::path& binaries) {
+                          const std::filesystem::path& binaries, std::uint32_t uid_base) {
   ZOO_TRY_VOID(file::ensure_private_directory(directory));
-  const std::vector<std::string> arguments = {
-      "zood",       "--keeper",       "--detach", "--dir", directory.parent_path().string(),
-      "--binaries", binaries.string()};
+  const std::vector<std::string> arguments = {"zood",
+                                              "--keeper",
+                                              "--detach",
+                                              "--dir",
+                                              directory.parent_path().string(),
+                                              "--binaries",
+                                              binaries.string(),
+                                              "--uid-base",
+                                              std::to_string(uid_base)};
   std::vector<char*> pointers;
   for (const auto& each : arguments)
     pointers.push_back(const_cast<char*>(each.c_str()));

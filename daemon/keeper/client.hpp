@@ -5,6 +5,7 @@
 #include "daemon/keeper/lines.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <stop_token>
@@ -27,8 +28,8 @@ private:
 };
 
 /// Starts `zood --keeper --detach` beside this one, and waits until it is in the background.
-/// Its log is keeper.log in `directory` (DIR/clusters). Code::io.
+/// Its log is keeper.log in `directory` (DIR/clusters). `uid_base`: clusters.uid_base. Code::io.
 Result<void> start_keeper(const std::filesystem::path& directory,
-                          const std::filesystem::path& binaries);
+                          const std::filesystem::path& binaries, std::uint32_t uid_base);
 
 } // namespace zoo::keeper

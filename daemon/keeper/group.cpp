@@ -79,9 +79,9 @@ std::error_code copy_end(const std::filesystem::path& from, const std::filesyste
 } // namespace
 
 Group::Group(std::filesystem::path directory, std::filesystem::path binaries, Patience patience,
-             Cgroups& cgroups)
+             Cgroups& cgroups, const Users& users)
     : directory_(std::move(directory)), binaries_(std::move(binaries)), patience_(patience),
-      cgroups_(cgroups) {}
+      cgroups_(cgroups), users_(users), user_(users.owner()) {}
 
 void Group::bound() { cgroups_.limit(plan_.id, plan_.limits); }
 
@@ -102,6 +102,8 @@ Result<void> Group::load() {
     members_.emplace_back(component);
   const auto state_text = file::read(own / "state.json");
   const auto state = state_text ? json::parse(*state_text, nullptr, false) : json::object();
+  // A keeper that knew of no users has said nothing: they are those of zood's.
+  if (state.is_object()) user_ = {state.value("user", user_.uid), state.value("group", user_.gid)};
   const auto now = Clock::now();
   for (const auto& each : kube::list_at(state, "/processes")) {
     const auto name = kube::text_at(each, "/name");
@@ -155,7 +157,8 @@ Result<void> Group::save_state(const Member* starting, const Identity* identity)
     processes.push_back(std::move(entry));
   }
   ZOO_TRY_VOID(file::ensure_private_directory(directory_ / "keeper"));
-  const json state = {{"processes", std::move(processes)}};
+  const json state = {
+      {"processes", std::move(processes)}, {"user", user_.uid}, {"group", user_.gid}};
   return file::write(directory_ / "keeper" / "state.json", kube::text_of(state), 0600);
 }
 
@@ -274,6 +277,24 @@ void Group::note_end(Member& member, const std::string& how, Clock::time_point n
     log::error("keeper", "{}: {}", plan_.id, saved.error().text());
 }
 
+bool Group::of_former_user() const {
+  if (!begun()) return false;
+  const auto now = users_.user_of(plan_);
+  return now && !(*now == user_);
+}
+
+/// Its files are one user's: while any of it runs it stays that one.
+Result<void> Group::choose_user() {
+  if (!begun()) {
+    ZOO_TRY(const auto now, users_.user_of(plan_));
+    ZOO_TRY_VOID(users_.owns_no_other(now, plan_.id));
+    user_ = now;
+  }
+  if (users_.choice() || user_ == users_.owner()) return {};
+  return fail(Code::io, "it runs as user {}, and only a keeper that is root can start more of it",
+              user_.uid);
+}
+
 /// It may read what is its cluster's, write where its plan says, and open nothing of others.
 Result<Fence> Group::fence_of(const Component& component) const {
   FenceWish wish;
@@ -300,8 +321,15 @@ void Group::start(Member& member, Clock::time_point now) {
   member.started = now;
   member.since = std::time(nullptr);
   auto made = file::ensure_private_directory(directory_ / "log");
+  if (made) made = choose_user();
   const auto fence = fence_of(member.component);
   if (fence) options.fence = fence->descriptor();
+  if (made && fence) made = users_.hand_over(plan_, member.component, user_);
+  if (users_.choice() && user_.uid != 0) options.user = user_;
+  if (!(user_ == users_.owner()))
+    for (auto* texts : {&options.arguments, &options.environment})
+      for (auto& text : *texts)
+        text = from_here(std::move(text), directory_);
   const auto recorded = [&](const Identity& identity) {
     cgroups_.enter(plan_.id, identity.pid);
     return save_state(&member, &identity);

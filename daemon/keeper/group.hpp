@@ -6,6 +6,7 @@
 #include "daemon/keeper/fence.hpp"
 #include "daemon/keeper/plan.hpp"
 #include "daemon/keeper/process.hpp"
+#include "daemon/keeper/users.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -35,9 +36,9 @@ public:
   using Clock = std::chrono::steady_clock;
 
   /// `directory`: of the cluster, with mode 0700. `binaries`: has a directory for each version.
-  /// `cgroups` outlives it.
+  /// `cgroups` and `users` outlive it.
   Group(std::filesystem::path directory, std::filesystem::path binaries, Patience patience,
-        Cgroups& cgroups);
+        Cgroups& cgroups, const Users& users);
 
   /// Takes up what the keeper before has left, with the processes that still run. Code::not_found
   /// if there is no plan; Code::invalid if it cannot be read.
@@ -63,6 +64,9 @@ public:
 
   const Plan& plan() const { return plan_; }
   PlanState state() const;
+  /// Some of it runs as another user than what starts anew would: it keeps its user as long as any
+  /// of it runs.
+  bool of_former_user() const;
   /// pidfds, for poll(2).
   std::vector<int> descriptors() const;
   /// Has state() become another since this was asked last?
@@ -95,6 +99,7 @@ private:
   bool may_end(const Member& member) const;
   void end(Member& member, Clock::time_point now);
   void start(Member& member, Clock::time_point now);
+  Result<void> choose_user();
   Result<Fence> fence_of(const Component& component) const;
   bool is_ready(const std::string& name) const;
   Result<void> save_plan();
@@ -103,7 +108,9 @@ private:
   const std::filesystem::path directory_, binaries_;
   const Patience patience_;
   Cgroups& cgroups_;
+  const Users& users_;
   Plan plan_;
+  User user_;                   ///< whose its processes are, all of them
   std::vector<Member> members_; ///< those of the plan in order, then those that are to end
   bool removing_ = false;
   PlanState told_; ///< when changed() was asked last

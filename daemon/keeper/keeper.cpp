@@ -79,8 +79,10 @@ Reply refusal_at_end() {
 } // namespace
 
 Result<std::unique_ptr<Keeper>> Keeper::open(KeeperOptions options) {
-  ZOO_TRY_VOID(file::ensure_private_directory(options.directory));
   std::unique_ptr<Keeper> out(new Keeper(std::move(options)));
+  ZOO_TRY(out->users_, Users::open(out->options_.directory, out->options_.uid_base));
+  if (const auto trouble = out->users_.trouble(); !trouble.empty())
+    log::warning("keeper", "control planes have no users of their own: {}", trouble);
   ZOO_TRY(out->lock_, lock(out->options_.directory / "keeper.lock"));
   if (!out->options_.cgroup.empty()) out->cgroups_ = Cgroups(out->options_.cgroup);
   out->adopt_all();
@@ -97,8 +99,8 @@ void Keeper::adopt_all() {
   for (const auto& entry : std::filesystem::directory_iterator(options_.directory, error)) {
     const auto id = entry.path().filename().string();
     if (!is_id(id)) continue;
-    auto group =
-        std::make_unique<Group>(entry.path(), options_.binaries, options_.patience, cgroups_);
+    auto group = std::make_unique<Group>(entry.path(), options_.binaries, options_.patience,
+                                         cgroups_, users_);
     const auto loaded = group->load();
     if (loaded) {
       groups_.emplace(id, std::move(group));
@@ -134,7 +136,8 @@ void Keeper::accept() {
     ucred who{};
     socklen_t size = sizeof(who);
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 ||
-        who.uid != ::geteuid() || clients_.size() >= k_most_connections)
+        (who.uid != ::geteuid() && who.uid != users_.owner().uid) ||
+        clients_.size() >= k_most_connections)
       continue; // closes it
     const int number = socket.get();
     auto client = std::make_unique<Client>();
@@ -152,7 +155,8 @@ Reply Keeper::put(const Plan& plan) {
   if (group && group->plan() == plan) return {std::nullopt, {group->state()}};
   if (fresh) {
     const auto directory = options_.directory / plan.id;
-    group = std::make_unique<Group>(directory, options_.binaries, options_.patience, cgroups_);
+    group =
+        std::make_unique<Group>(directory, options_.binaries, options_.patience, cgroups_, users_);
   }
   if (auto done = group->put(plan); !done) {
     Reply out{std::move(done).error(), {}};
@@ -160,6 +164,33 @@ Reply Keeper::put(const Plan& plan) {
     return out;
   }
   return {std::nullopt, {group->state()}};
+}
+
+Reply Keeper::facts() const {
+  Reply out;
+  out.available = available_memory();
+  out.soft = cgroups_.soft();
+  out.unfenced = fence_trouble();
+  out.uid_base = users_.base();
+  out.users = users_.trouble();
+  if (!out.users.empty()) return out;
+  std::vector<std::string> former;
+  for (const auto& [id, group] : groups_)
+    if (group->of_former_user()) former.push_back(id);
+  if (!former.empty())
+    out.users = fmt::format("{} as another user than they would start as now, until they are "
+                            "paused and resumed: {}",
+                            former.size() == 1 ? "one runs" : fmt::format("{} run", former.size()),
+                            fmt::join(former.begin(),
+                                      former.begin() + static_cast<std::ptrdiff_t>(
+                                                           std::min<std::size_t>(former.size(), 5)),
+                                      ", "));
+  return out;
+}
+
+Reply Keeper::forgotten(const std::string& id) const {
+  if (auto done = users_.give_back(id); !done) return {std::move(done).error(), {}};
+  return {std::nullopt, {}, true};
 }
 
 Reply Keeper::answer(const Request& request, Client& client) {
@@ -171,16 +202,10 @@ Reply Keeper::answer(const Request& request, Client& client) {
       client.out += text_of(Reply{std::nullopt, {group->state()}});
     return {};
   }
-  if (request.verb == Verb::memory) {
-    Reply out;
-    out.available = available_memory();
-    out.soft = cgroups_.soft();
-    out.unfenced = fence_trouble();
-    return out;
-  }
+  if (request.verb == Verb::memory) return facts();
   const auto found = groups_.find(request.id);
   if (found == groups_.end()) {
-    if (request.verb == Verb::remove) return {std::nullopt, {}, true};
+    if (request.verb == Verb::remove) return forgotten(request.id);
     return {Error(Code::not_found, fmt::format("there is no plan of {}", request.id)), {}};
   }
   Reply out;

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -26,10 +27,12 @@ struct KeeperOptions {
   std::filesystem::path cgroup = {};
   /// That a client has to read what is left for it, once it is to be closed.
   std::chrono::milliseconds last_words{10'000};
+  std::uint32_t uid_base = 0; ///< clusters.uid_base
 };
 
 /// What supervises control planes: one thread, one poll(2). It listens on keeper.sock of its
-/// directory (0600), to processes of its own user. All that it must know stands in files, so that
+/// directory (0600), to processes of zood's user, which is its own or, if it is root, that of the
+/// directory. All that it must know stands in files, so that
 /// another keeper goes on where one was killed; the processes do not notice.
 class Keeper {
 public:
@@ -69,12 +72,15 @@ private:
   void serve(Client& client, short events);
   Reply answer(const Request& request, Client& client);
   Reply put(const Plan& plan);
+  Reply facts() const; ///< of Verb::memory
+  Reply forgotten(const std::string& id) const;
   void end_all();
   /// Makes the due steps of all groups, tells watchers; returns milliseconds for poll(2).
   int turn();
 
   KeeperOptions options_;
   file::Fd lock_, listening_;
+  Users users_;
   Cgroups cgroups_;
   std::map<std::string, std::unique_ptr<Group>> groups_;
   std::map<int, std::unique_ptr<Client>> clients_; ///< by descriptor

@@ -134,6 +134,10 @@ Result<Reply> reply_of(std::string_view line) {
     out.available = available->get<std::int64_t>();
   out.soft = kube::text_at(value, "/soft");
   out.unfenced = kube::text_at(value, "/unfenced");
+  out.users = kube::text_at(value, "/users");
+  if (const auto base = value.find("uid_base");
+      base != value.end() && base->is_number_unsigned() && base->get<std::uint64_t>() < 1ULL << 31U)
+    out.uid_base = base->get<std::uint32_t>();
   const auto removed = value.find("removed");
   out.removed = removed != value.end() && removed->is_boolean() && removed->get<bool>();
   return out;
@@ -153,6 +157,8 @@ std::string text_of(const Reply& reply) {
   if (reply.removed) value["removed"] = true;
   if (!reply.soft.empty()) value["soft"] = reply.soft;
   if (!reply.unfenced.empty()) value["unfenced"] = reply.unfenced;
+  if (!reply.users.empty()) value["users"] = reply.users;
+  if (reply.uid_base != 0) value["uid_base"] = reply.uid_base;
   if (reply.available > 0) value["available"] = static_cast<std::uint64_t>(reply.available);
   return line_of(value);
 }

@@ -57,6 +57,10 @@ struct Reply {
   std::string soft = {};
   /// Of memory: why programs may open files of other plans; "": they may not.
   std::string unfenced = {};
+  /// Of memory: clusters.uid_base of the keeper.
+  std::uint32_t uid_base = 0;
+  /// Of memory: which plans do not run as the users that they should have, and why; "": all do.
+  std::string users = {};
 };
 Result<Reply> reply_of(std::string_view line);
 std::string text_of(const Reply& reply); ///< with the end of the line

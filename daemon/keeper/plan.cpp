@@ -20,6 +20,8 @@ constexpr std::array<std::pair<ComponentState::Phase, std::string_view>, 5> k_ph
     {ComponentState::Phase::stopping, "stopping"},
 }};
 
+constexpr std::int64_t k_highest_number = 1 << 24; ///< as many as loopback has addresses
+
 const json* member(const json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() ? nullptr : &*found;
@@ -183,6 +185,8 @@ Result<Plan> plan_of(const json& value) {
     ZOO_TRY(const auto weight, number_of(*limits, "weight", 10'000));
     out.limits = {static_cast<std::uint64_t>(memory), static_cast<unsigned>(weight)};
   }
+  ZOO_TRY(const auto number, number_of(value, "number", k_highest_number));
+  out.number = static_cast<std::uint32_t>(number);
   return out;
 }
 
@@ -204,7 +208,8 @@ json to_json(const Plan& plan) {
           {"version", plan.version},
           {"run", plan.run},
           {"components", std::move(components)},
-          {"limits", {{"memory", plan.limits.memory}, {"weight", plan.limits.weight}}}};
+          {"limits", {{"memory", plan.limits.memory}, {"weight", plan.limits.weight}}},
+          {"number", plan.number}};
 }
 
 Result<PlanState> state_of(const json& value) {

@@ -48,6 +48,7 @@ struct Plan {
   bool run = false;    ///< the wish, which outlives the keeper
   std::vector<Component> components;
   Limits limits = {};
+  std::uint32_t number = 0; ///< no other plan's: its user's, where each has one; 0: not said
   bool operator==(const Plan&) const = default;
 };
 

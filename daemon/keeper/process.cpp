@@ -59,16 +59,30 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// All that a new process needs to become its program.
+struct Start {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  const char* directory;
+  int log, null, fence, go;
+  const User* user; ///< null: the keeper's own
+  int programs;     ///< with a user: the directory of `program`, which
+  const char* name; ///< has this name there
+};
+
 /// What the new process does between fork(2) and its program: only what is safe there
 /// (signal-safety(7)). `go` says a byte once the keeper has written down who this is.
-[[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
-                         const char* directory, int log, int null, int fence, int go) {
+[[noreturn]] void become(const Start& start) {
   ::setsid();
   char byte = 0;
-  if (::read(go, &byte, 1) != 1) ::_exit(0); // the keeper died: nobody would know this process
-  ::dup2(null, 0);
-  ::dup2(log, 1);
-  ::dup2(log, 2);
+  if (::read(start.go, &byte, 1) != 1) ::_exit(0); // the keeper died: nobody would know it
+  ::dup2(start.null, 0);
+  ::dup2(start.log, 1);
+  ::dup2(start.log, 2);
+  // With the keeper's rights on files: its own user has no way there.
+  if (::chdir(start.directory) != 0) ::_exit(127);
+  const FilesAsRoot all_rights;
   // Above all, when memory is short: its data is a tenant's own, and it comes back by itself.
   if (const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); score >= 0) {
     [[maybe_unused]] const auto written = ::write(score, "300", 3);
@@ -78,8 +92,12 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
-  if (fence >= 0 && !enter_fence(fence)) ::_exit(126);
-  if (::chdir(directory) == 0) ::execve(program, arguments, environment);
+  if (start.user != nullptr && !become_user(*start.user)) ::_exit(126);
+  if (start.fence >= 0 && !enter_fence(start.fence)) ::_exit(126);
+  if (start.user == nullptr) ::execve(start.program, start.arguments, start.environment);
+  // Whatever the directories above let that user do.
+  else
+    ::syscall(SYS_execveat, start.programs, start.name, start.arguments, start.environment, 0);
   ::_exit(127);
 }
 
@@ -98,13 +116,17 @@ Result<Process> Process::start(const Options& options,
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail(Code::io, "no pipe: {}", reason(errno));
   file::Fd wait(ends[0]), go(ends[1]);
   const auto arguments = pointers(options.arguments), environment = pointers(options.environment);
+  const auto name = options.program.filename().string();
+  const file::Fd programs(
+      ::open(options.program.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const auto pid = ::fork();
   if (pid < 0)
     return fail(Code::io, "cannot start {}: {}", options.program.string(), reason(errno));
   if (pid == 0) {
     ::close(go.get()); // so that the keeper's end is the only one, and its death is heard
-    become(options.program.c_str(), arguments.data(), environment.data(), options.directory.c_str(),
-           log.get(), null.get(), options.fence, wait.get());
+    become({options.program.c_str(), arguments.data(), environment.data(),
+            options.directory.c_str(), log.get(), null.get(), options.fence, wait.get(),
+            options.user ? &*options.user : nullptr, programs.get(), name.c_str()});
   }
   Identity identity{pid, start_time(pid).value_or(0), status.st_dev, status.st_ino};
   file::Fd pidfd(open_process(pid));

@@ -3,6 +3,7 @@
 
 #include "common/base/file.hpp"
 #include "common/base/result.hpp"
+#include "daemon/keeper/users.hpp"
 
 #include <sys/types.h>
 
@@ -33,6 +34,8 @@ public:
     std::filesystem::path log;                       ///< what it says is appended, mode 0600
     std::filesystem::path directory;                 ///< in which it works
     int fence = -1; ///< of the files that it may open: Fence::descriptor(); -1: there is none
+    /// Whose it is, of a keeper that is root; else the keeper's own user's.
+    std::optional<User> user = {};
   };
   /// Starts it in a session of its own. `recorded` is told who it is before the program begins: if
   /// it fails, or the keeper dies in it, the program never does. Code::io.

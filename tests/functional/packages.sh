@@ -23,6 +23,10 @@ expect_no_match "zooctl needs no database" sqlite "$(dpkg-deb -f "$TMPDIR"/one/z
 sed "s|/usr/bin/zood|$ZOO_BUILD/bin/zood|" "$zoo_root/packaging/systemd/zood.service" >"$TMPDIR/zood.service"
 # The sandbox of charts has limits of its own to set: without setrlimit it would be 1.2.
 check "the unit's exposure is 1.3 or less" systemd-analyze security --offline=yes --no-pager --threshold=13 "$TMPDIR/zood.service"
+cat "$zoo_root"/packaging/systemd/zood-keeper{.service,-users.conf} | sed "s|/usr/bin/zood|$ZOO_BUILD/bin/zood|" >"$TMPDIR/zood-keeper.service"
+check "that of a keeper that is root 3.8 or less" systemd-analyze security --offline=yes --no-pager --threshold=38 "$TMPDIR/zood-keeper.service"
+# In no group of systemd 252's, from which the others come.
+expect "the keeper may make fences" 3 "$(grep ^SystemCallFilter= "$TMPDIR/zood-keeper.service" | grep -ow 'landlock_[a-z_]*' | sort -u | grep -c .)"
 
 # ---- in a Debian of its own ------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ PlanInput some_input() {
   out.service_range = "10.96.0.0/12";
   out.node_ports = "30000-32767";
   out.memory = 1'000;
+  out.number = 7;
   return out;
 }
 
@@ -133,12 +134,16 @@ TEST_CASE("all of it listens on the cluster's own address, with keys of its own 
   CHECK(std::find(environment.begin(), environment.end(), "GOMEMLIMIT=600") != environment.end());
 }
 
+TEST_CASE("a plan says which number is its cluster's") {
+  CHECK(plan_for(some_input()).number == 7);
+}
+
 TEST_CASE("whatever a kube-apiserver asks outside goes to one socket") {
-  const auto value = nlohmann::json::parse(egress_configuration("/d"));
+  const auto value = nlohmann::json::parse(egress_configuration());
   CHECK(value["egressSelections"].size() == 2);
   for (const auto& each : value["egressSelections"]) {
     CHECK(each["connection"]["proxyProtocol"] == "HTTPConnect");
-    CHECK(each["connection"]["transport"]["uds"]["udsName"] == "/d/egress.sock");
+    CHECK(each["connection"]["transport"]["uds"]["udsName"] == "/proc/self/cwd/egress.sock");
   }
 }
 
@@ -151,6 +156,17 @@ TEST_CASE("addresses are networks of loopback") {
   for (const auto* text : {"", "127.64.0.0", "10.0.0.0/16", "127.64.0.1/16", "127.64.0.0/31",
                            "127.64.0.0/7", "127.64.0/16", "127.64.0.256/24", "127.64.0.0/x"})
     CHECK_FALSE(parse_addresses(text));
+}
+
+TEST_CASE("users of control planes are as many as addresses, and nobody else's") {
+  const auto range = parse_addresses("127.64.0.0/16").value();
+  for (const auto base : {0ULL, 65'536ULL, 1'900'000'000ULL, 2'147'418'110ULL})
+    CHECK(check_uid_base(base, range));
+  for (const auto base : {1ULL, 1'000ULL, 65'535ULL, 2'147'418'111ULL, 1ULL << 32U})
+    CHECK_FALSE(check_uid_base(base, range));
+  CHECK(check_uid_base(7, range).error().message() ==
+        "clusters.uid_base must be 0, or a number from 65536 to 2147418110, behind which 65536 "
+        "user numbers are nobody else's, as many as clusters.addresses has addresses; not 7");
 }
 
 TEST_CASE("ports are a range") {

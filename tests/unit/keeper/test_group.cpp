@@ -20,6 +20,7 @@ struct GroupWorld : test::KeeperWorld {
     return out;
   }();
   Cgroups cgroups;
+  Users users;
   std::unique_ptr<Group> group;
 
   ~GroupWorld() {
@@ -28,7 +29,7 @@ struct GroupWorld : test::KeeperWorld {
     wait([this] { return group->gone(); });
   }
   Group& open() {
-    group = std::make_unique<Group>(own, binaries, patience, cgroups);
+    group = std::make_unique<Group>(own, binaries, patience, cgroups, users);
     return *group;
   }
   bool wait(const std::function<bool()>& so) {

@@ -29,6 +29,7 @@ TEST_CASE("requests and answers are read as they were written") {
   Request put;
   put.verb = Verb::put;
   put.plan = some_plan();
+  put.plan.number = 65'535;
   auto line = text_of(put);
   REQUIRE(line.ends_with('\n'));
   line.pop_back();
@@ -59,6 +60,18 @@ TEST_CASE("requests and answers are read as they were written") {
   CHECK(answered->states[0].components == reply.states[0].components);
   CHECK(answered->states[0].ready());
   CHECK_FALSE(answered->states[0].gone());
+
+  Reply facts;
+  facts.available = 1'000;
+  facts.unfenced = "no Landlock";
+  facts.uid_base = 1'900'000'000;
+  facts.users = "one runs as another user";
+  const auto told = reply_of(text_of(facts));
+  REQUIRE(told);
+  CHECK(told->available == 1'000);
+  CHECK(told->unfenced == "no Landlock");
+  CHECK(told->uid_base == 1'900'000'000);
+  CHECK(told->users == "one runs as another user");
 
   const auto failed = reply_of(text_of(Reply{Error(Code::not_found, "nothing \"there\""), {}}));
   REQUIRE(failed);
@@ -101,6 +114,7 @@ TEST_CASE("a plan names programs and loopback addresses alone") {
         "address of etcd: '10.0.0.1' is not in 127.0.0.0/8");
   CHECK(refused([](Plan& plan) { plan.components[0].address = "127.0.0.256"; }) ==
         "address of etcd: '127.0.0.256' is not in 127.0.0.0/8");
+  CHECK(refused([](Plan& plan) { plan.number = 16'777'217; }) == "number is above 16777216");
   CHECK(refused([](Plan& plan) { plan.components[0].port = 0; }) == "etcd has no port");
   CHECK(refused([](Plan& plan) { plan.components[0].environment = {"=x"}; }) ==
         "environment of etcd: '=x' is not NAME=value");
