@@ -209,7 +209,7 @@ private:
   std::map<std::string, Capacity> others_;      ///< what pods of others asked for on them
   /// Nodes that were taken from it, of which it perhaps has pods still: since when.
   std::map<std::string, FairQueue::Clock::time_point> leaving_;
-  Trouble own_trouble_, upstream_trouble_;      ///< why a side was not read; the latter by patrol()
+  Trouble own_trouble_, upstream_trouble_; ///< why a side was not read; the latter by patrol()
   std::string own_store_, upstream_store_;
   std::string dns_; ///< the address of Service kube-system/kube-dns; "": not known, or none
   /// Owners of pods that had no room, by UID: when the next one may be made anew.

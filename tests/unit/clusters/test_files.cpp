@@ -50,7 +50,8 @@ TEST_CASE("all that the programs read is written so") {
   PkiWish wish;
   wish.id = "abc123";
   wish.address = "127.64.0.7";
-  REQUIRE(ensure_pki(directory.path(), wish, std::chrono::system_clock::now()));
+  std::vector<std::string> written;
+  REQUIRE(ensure_pki(directory.path(), wish, std::chrono::system_clock::now(), written));
   unsigned files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(directory.path())) {
     if (!entry.is_regular_file()) continue;
