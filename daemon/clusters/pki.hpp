@@ -13,9 +13,10 @@
 #include <string>
 #include <vector>
 
-/// Keys and certificates of a virtual cluster, as files in `pki/` of its directory (0700, each file
-/// 0600). Three authorities of its own: of clients and servers (ca), of etcd (etcd-ca), of the
-/// front proxy (front-proxy-ca); and the key of ServiceAccounts' tokens (sa.key).
+/// Keys and certificates of a virtual cluster, as files in `pki/` of its directory, for zood's user
+/// and, where they have one of their own, its programs' (files.hpp). Three authorities of its own:
+/// of clients and servers (ca), of etcd (etcd-ca), of the front proxy (front-proxy-ca); and the key
+/// of ServiceAccounts' tokens (sa.key).
 namespace zoo::clusters {
 
 /// The group of a cluster's administrator. Not system:masters, whose members no cluster can refuse:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 using namespace zoo;
 using namespace zoo::clusters;

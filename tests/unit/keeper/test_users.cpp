@@ -246,6 +246,28 @@ TEST_CASE_FIXTURE(UsersWorld,
   CHECK(owner_is(0, 0) != "");
 }
 
+TEST_CASE_FIXTURE(UsersWorld, "a keeper that is zood's user says that it is not root") {
+  if (!can_run()) return;
+  const auto child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (!become_user({k_zood, k_zood})) ::_exit(2);
+    const auto users = Users::open(clusters, k_base);
+    const auto off = Users::open(clusters, 0);
+    const bool same = users && off && !users->choice() && users->owner() == User{k_zood, k_zood} &&
+                      users->user_of(plan) == users->owner() &&
+                      users->hand_over(plan, etcd, users->owner());
+    ::_exit(same && users->trouble().find("is not root") != std::string::npos &&
+                    off->trouble().empty()
+                ? 0
+                : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(facts("etcd").starts_with("z:z")); // untouched
+}
+
 TEST_CASE_FIXTURE(UsersWorld, "a process becomes that user for good") {
   if (!can_run()) return;
   const auto child = ::fork();
