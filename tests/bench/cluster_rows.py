@@ -11,7 +11,9 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import threading
@@ -184,7 +186,8 @@ clusters:
         return out
 
     def row_cluster_get(self):
-        """GET a small ConfigMap of a virtual cluster, one client: at its API server itself, and through zood's door"""
+        """GET a small ConfigMap of a virtual cluster, one client: at its API server itself, through zood's door, and through HAProxy's
+        TCP mode, which hands the same bytes on, if there is one"""
         self.ctl("cluster", "create", "asked")
         door = self.access("asked")
         text = door.read_text()
@@ -196,9 +199,45 @@ clusters:
         direct.chmod(0o600)
         subprocess.run([self.kubectl, "--kubeconfig", door, "create", "configmap", "small", "--from-literal=a=b"], check=True, stdout=subprocess.DEVNULL)
         path = "/api/v1/namespaces/default/configmaps/small"
-        out = self.rounds({"direct": dict(kubeconfig=direct, path=path), "zood": dict(kubeconfig=door, path=path, pid=str(self.zood))}, scenario="get", c=1)
+        sides = {"direct": dict(kubeconfig=direct, path=path), "zood": dict(kubeconfig=door, path=path, pid=str(self.zood))}
+        if shutil.which("haproxy"):
+            for name, option in (("haproxy", ""), ("haproxy, splice", "option splice-auto")):
+                port, pid = self.haproxy(address, option)
+                through = self.tmp / f"cluster-{port}.kubeconfig"
+                through.write_text(text.replace(server, f"https://127.0.0.1:{port}"))
+                through.chmod(0o600)
+                sides[name] = dict(kubeconfig=through, path=path, pid=str(pid))
+        out = self.rounds(sides, scenario="get", c=1)
         self.ctl("cluster", "delete", "asked")
         return out
+
+    def haproxy(self, address, option):
+        """One that passes bytes on to that address; its port and process."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        path = self.tmp / f"haproxy-{port}.cfg"
+        path.write_text(f"""global
+  nbthread 1
+defaults
+  mode tcp
+  timeout connect 5s
+  timeout client 1h
+  timeout server 1h
+  {option}
+listen cluster
+  bind 127.0.0.1:{port}
+  server itself {address}
+""")
+        process = subprocess.Popen(["haproxy", "-db", "-f", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.ends.append(lambda: (process.terminate(), process.wait()))
+
+        def listens():
+            with socket.socket() as tried:
+                return tried.connect_ex(("127.0.0.1", port)) == 0
+
+        self.until("HAProxy listens", listens, 10)
+        return port, process.pid
 
     # ---- rows about pods: fake nodes of the upstream, on which pods run at once ----
 

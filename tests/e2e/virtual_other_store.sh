@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters
+# step: all
 # timeout: 900
 # The upstream is away, and then its etcd is swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other
 # store lacks, be it pods, nodes, classes, volumes or Services; a cluster that is ordered in the first store stays; nothing of the cluster
