@@ -126,6 +126,9 @@ keeper::Plan plan_for(const PlanInput& input) {
                          flag("proxy-client-cert-file", pki("front-proxy.crt")),
                          flag("proxy-client-key-file", pki("front-proxy.key")),
                          flag("egress-selector-config-file", input.directory + "/egress.yaml")};
+  // Where pods find the keys of tokens: by itself it would name an address of loopback.
+  apiserver.arguments.push_back(
+      "--service-account-jwks-uri=https://kubernetes.default.svc/openid/v1/jwks");
   plan.components.push_back(std::move(apiserver));
 
   if (!input.whole) return plan;

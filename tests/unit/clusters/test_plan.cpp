@@ -125,6 +125,9 @@ TEST_CASE("all of it listens on the cluster's own address, with keys of its own 
   CHECK(flag(api, "service-cluster-ip-range") == "10.96.0.0/12");
   CHECK(flag(api, "authorization-mode") == "Node,RBAC");
   CHECK(flag(api, "profiling") == "false");
+  // Pods reach that, and no address of the cluster's own.
+  CHECK(flag(api, "service-account-jwks-uri") ==
+        flag(api, "service-account-issuer") + "/openid/v1/jwks");
   CHECK(flag(api, "egress-selector-config-file") == "/var/lib/zood/clusters/abc123/egress.yaml");
   for (const auto* name : {"kube-controller-manager", "kube-scheduler"}) {
     CHECK(flag(component(plan, name), "bind-address") == "127.64.0.7");
