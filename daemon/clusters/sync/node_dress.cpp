@@ -129,14 +129,19 @@ json named_node(const json& host, const Capacity& allocatable) {
   auto out = base(name, "named");
   auto labels = kept_texts_of(host, "/metadata/labels");
   auto annotations = kept_texts_of(host, "/metadata/annotations");
-  const json keys = {{"annotations", keys_of(annotations)}, {"labels", keys_of(labels)}};
+  const auto taints = taints_of(host, false);
+  const json::json_pointer cordon("/spec/unschedulable");
+  const bool cordoned = host.contains(cordon) && host.at(cordon) == true;
+  const json keys = {{"annotations", keys_of(annotations)},
+                     {"labels", keys_of(labels)},
+                     {"taints", taints},
+                     {"unschedulable", cordoned}};
   annotations[k_host_keys] = kube::text_of(keys);
   labels[k_node_label] = "named";
   out["metadata"]["labels"] = std::move(labels);
   out["metadata"]["annotations"] = std::move(annotations);
-  if (auto taints = taints_of(host, false); !taints.empty()) out["spec"]["taints"] = taints;
-  const json::json_pointer cordon("/spec/unschedulable");
-  if (host.contains(cordon) && host.at(cordon) == true) out["spec"]["unschedulable"] = true;
+  if (!taints.empty()) out["spec"]["taints"] = taints;
+  if (cordoned) out["spec"]["unschedulable"] = true;
   auto& status = out["status"];
   for (const auto& each : kube::list_at(host, "/status/addresses"))
     if (kube::text_at(each, "/type") != "Hostname") status["addresses"].push_back(each);
@@ -219,11 +224,24 @@ json kept_node(const json& current, const json& wanted) {
     own.update(wanted["metadata"][texts]);
     if (own.empty()) out["metadata"].erase(texts);
   }
+  const bool leaving = annotations.contains(k_leaving_annotation);
+  if (leaving) out["metadata"]["annotations"].erase(k_leaving_annotation);
   auto& spec = out["spec"];
   if (!spec.is_object()) spec = json::object();
   auto taints = taints_of(wanted, false);
   for (auto& each : taints_of(current, true))
     taints.push_back(std::move(each));
+  // What a version before has written does not say what is the host's: all of it.
+  const bool tells = !before_keys.is_object() || before_keys.contains("taints");
+  const auto hosts = kube::list_at(before_keys, "/taints");
+  const auto is_one_of = [](const json& list, const json& taint) {
+    return std::any_of(list.begin(), list.end(), [&taint](const json& each) {
+      return each.value("key", json()) == taint.value("key", json()) &&
+             each.value("effect", json()) == taint.value("effect", json());
+    });
+  };
+  for (const auto& each : taints_of(current, false))
+    if (tells && !is_one_of(hosts, each) && !is_one_of(taints, each)) taints.push_back(each);
   // In what order they stand means nothing.
   auto before = kube::list_at(current, "/spec/taints"), after = taints;
   std::sort(before.begin(), before.end());
@@ -231,7 +249,8 @@ json kept_node(const json& current, const json& wanted) {
   if (before != after) spec["taints"] = std::move(taints);
   if (wanted["spec"].contains("unschedulable"))
     spec["unschedulable"] = true;
-  else
+  else if (leaving || !tells ||
+           (before_keys.is_object() && before_keys.value("unschedulable", json()) == true))
     spec.erase("unschedulable");
   if (spec.empty() && !current.contains("spec")) out.erase("spec");
   return out;

@@ -15,6 +15,8 @@ namespace zoo::clusters::sync {
 
 /// The label of each Node that zood keeps in a cluster: "named" or "share".
 inline constexpr const char* k_node_label = "virtual-cluster/node";
+/// Stands on a Node that leaves the cluster: since when.
+inline constexpr const char* k_leaving_annotation = "virtual-cluster/leaving-since";
 /// Pods that a share has room for where it does not say.
 inline constexpr std::int64_t k_share_pods = 500;
 
@@ -41,10 +43,10 @@ nlohmann::json share_node(const std::string& name, const Capacity& capacity,
 Capacity room_on(const nlohmann::json& host, const Capacity& of_others, const Capacity& here,
                  const Capacity& share_left);
 
-/// `current`, the Node in the cluster, as `wanted` has it: labels and annotations of others stay,
-/// as do the taints that the cluster's own controllers put there; what came from the host, and is
-/// not there any more, goes. Equal to `current` where nothing
-/// is to be written. Status apart.
+/// `current`, the Node in the cluster, as `wanted` has it: labels, annotations and taints of others
+/// stay, and a cordon of theirs; what came from the host, and is not there any more, goes. Of a
+/// Node that was leaving the mark and zood's cordon go. Equal to `current` where nothing is to be
+/// written. Status apart.
 nlohmann::json kept_node(const nlohmann::json& current, const nlohmann::json& wanted);
 /// The same of its status, as a merge patch; null where nothing is to be written. Times of
 /// conditions whose status stays do not move.

@@ -35,7 +35,6 @@ constexpr int k_lease_seconds = 40;
 /// How many hosts' pods are in memory at a time, of all clusters: others make them as large as they
 /// like.
 std::counting_semaphore<2> host_reads{2};
-constexpr const char* k_leaving_annotation = "virtual-cluster/leaving-since";
 
 /// The beginning of what a cluster says, in whole characters.
 std::string first_words(const std::string& text) {

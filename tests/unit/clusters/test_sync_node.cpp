@@ -93,6 +93,40 @@ TEST_CASE("labels that a host has lost are lost in the cluster, and no others") 
   CHECK(kept_node(kept, named_node(changed, {})) == kept);
 }
 
+TEST_CASE("taints and a cordon of the cluster's own users stay, and those of the host go with it") {
+  auto free = host();
+  free["spec"] = json::object();
+  const auto cordoned = named_node(host(), {}), plain = named_node(free, {});
+  auto current = kept_node(json{{"metadata", json::object()}}, cordoned);
+  current["spec"]["taints"].push_back({{"key", "mine"}, {"effect", "NoExecute"}});
+  CHECK(kept_node(current, cordoned) == current);
+  // The host's are not its own any more.
+  auto next = kept_node(current, plain);
+  CHECK(next["spec"].dump() == R"({"taints":[{"effect":"NoExecute","key":"mine"}]})");
+  next["spec"]["unschedulable"] = true; // kubectl cordon, in the cluster
+  CHECK(kept_node(next, plain) == next);
+  next["spec"].erase("taints"); // kubectl taint node n mine-
+  CHECK(kept_node(next, plain) == next);
+
+  // Of a node that left the cluster, and is its again.
+  next["metadata"]["annotations"][k_leaving_annotation] = "2026-11-28T00:00:00Z";
+  next = kept_node(next, plain);
+  CHECK_FALSE(next["metadata"]["annotations"].contains(k_leaving_annotation));
+  CHECK_FALSE(next.contains("/spec/unschedulable"_json_pointer));
+
+  // A version before did not say what of them was the host's.
+  auto old = current;
+  old["metadata"]["annotations"]["virtual-cluster/from-host"] = R"({"annotations":[],"labels":[]})";
+  CHECK_FALSE(kept_node(old, plain).contains("/spec/taints/0"_json_pointer));
+
+  // A node of a share has no host.
+  const auto share = share_node("s", {}, "1.36.3");
+  auto own = kept_node(json{{"metadata", json::object()}}, share);
+  own["spec"] = {{"unschedulable", true},
+                 {"taints", {{{"key", "mine"}, {"effect", "NoSchedule"}}}}};
+  CHECK(kept_node(own, share) == own);
+}
+
 TEST_CASE("a node is written where it differs alone, and what others put there stays") {
   const auto wanted = named_node(host(), {{"cpu", n("3")}});
   auto current = wanted;
