@@ -55,7 +55,7 @@ check_fails "a time for no token" 'goes with --service-account' ctl_home cluster
 # ---- logs --------------------------------------------------------------------------------------------------------------------
 
 log=$zood_dir/clusters/$id/log/etcd.log
-ctl_home cluster logs -f t1 etcd --tail 1 >"$TMPDIR/followed" 2>"$TMPDIR/follow.err" &
+"$ZOO_BUILD/bin/zooctl" --dir "$zood_dir" cluster logs -f t1 etcd --tail 1 >"$TMPDIR/followed" 2>"$TMPDIR/follow.err" &
 follower=$!
 followed() { says_line -F -- "$1" <"$TMPDIR/followed"; }
 echo "the first of the test" >>"$log"
