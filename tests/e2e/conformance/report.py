@@ -96,7 +96,10 @@ class Record:
         if column == "cluster":
             return self.expected_cluster
         if column == "nodes-cluster":
-            return {**self.expected_cluster, **self.expected_cluster_nodes}
+            # Some of the former are the fake nodes' alone.
+            both = {**self.expected_cluster, **self.expected_cluster_nodes}
+            return {name: reason for name, reason in both.items()
+                    if name in self.expected_cluster_nodes or self.rows.get(name, {}).get(column) != "passed"}
         # What fails directly needs a reason of its own; what fails through zood alone has one that does not hold here.
         return {name: reason for name, reason in self.expected_nodes.items() if self.rows.get(name, {}).get(column) != "passed"}
 
