@@ -328,6 +328,24 @@ listen cluster
                 return float(line.split()[-1])
         return 0
 
+    def row_cluster_greedy(self):
+        """One pod after the other in a cluster until each runs: alone, and while two others make hundreds at once"""
+        greedy, samples = (50, 5) if self.options.short else (800, 20)
+        own, _ = self.share("regular")
+        others = {name: self.share(name)[0] for name in ("greedy-a", "greedy-b")}
+        self.running(own, "warm", 1)
+        alone = [self.running(own, f"alone-{n}", 1) for n in range(samples)]
+        path = "/apis/apps/v1/namespaces/default/deployments"
+        for api in others.values():
+            api.ask("POST", path, self.deployment("many", greedy))
+        beside = []
+        for n in range(samples):
+            beside.append(self.running(own, f"beside-{n}", 1))
+            if not any(api.ask("GET", f"{path}/many")["status"].get("readyReplicas", 0) < greedy for api in others.values()):
+                break  # from here on it would be alone
+        self.ctl("cluster", "delete", "regular", *others)
+        return {"alone": self.spread(alone), "zood": dict(self.spread(beside), pods=len(beside))}
+
     def row_cluster_gone(self):
         """zooctl cluster delete of one with pods that run: until upstream is proven to be empty of it"""
         count = 50 if self.options.short else 500
