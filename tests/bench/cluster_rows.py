@@ -346,6 +346,52 @@ listen cluster
         self.ctl("cluster", "delete", "regular", *others)
         return {"alone": self.spread(alone), "zood": dict(self.spread(beside), pods=len(beside))}
 
+    def row_cluster_planes(self):
+        """Pods in eight clusters at once until all run; as many upstream itself; and made, bound and told as running in planes that have
+        nothing of the upstream"""
+        planes, pods = (2, 25) if self.options.short else (8, 250)
+        upstream = Api(self.kubectl, self.admin, self.tmp)
+        direct = self.running(upstream, "direct", planes * pods)
+        upstream.ask("DELETE", "/apis/apps/v1/namespaces/default/deployments/direct?propagationPolicy=Background")
+        selector = "/api/v1/namespaces/default/pods?labelSelector=app%3Ddirect&limit=1"
+        self.until("they are gone", lambda: not upstream.ask("GET", selector)["items"])
+
+        bare = [f"bare-{n}" for n in range(planes)]
+        for name in bare:
+            self.ctl("cluster", "create", name, "--dns", "none")
+        alone = {name: Api(self.kubectl, self.access(name, "--direct"), self.tmp) for name in bare}
+        pod = self.deployment("p", 1)["spec"]["template"]
+        place = "/api/v1/namespaces/default/pods"
+
+        def account(api):
+            with contextlib.suppress(RuntimeError):
+                return api.ask("GET", "/api/v1/namespaces/default/serviceaccounts/default")
+
+        def make(api, name):
+            api.ask("POST", place, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod["spec"]})
+            api.ask("POST", f"{place}/{name}/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"apiVersion": "v1", "kind": "Node", "name": "n"}})
+            api.ask("PATCH", f"{place}/{name}/status", {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}, "application/merge-patch+json")
+
+        for api in alone.values():
+            self.until("pods can be made", lambda: account(api))
+        begun = time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(16) as many:
+            for done in [many.submit(make, api, f"p-{n}") for n in range(pods) for api in alone.values()]:
+                done.result()
+        planes_alone = time.monotonic() - begun
+        self.ctl("cluster", "delete", *bare)
+
+        names = [f"plane-{n}" for n in range(planes)]
+        own = [self.share(name)[0] for name in names]
+        path = "/apis/apps/v1/namespaces/default/deployments"
+        begun = time.monotonic()
+        for api in own:
+            api.ask("POST", path, self.deployment("web", pods))
+        self.until("all pods run", lambda: all(api.ask("GET", f"{path}/web")["status"].get("readyReplicas", 0) == pods for api in own))
+        through = time.monotonic() - begun
+        self.ctl("cluster", "delete", *names)
+        return {"direct": dict(all_s=direct), "planes alone": dict(all_s=planes_alone), "zood": dict(all_s=through)}
+
     def row_cluster_gone(self):
         """zooctl cluster delete of one with pods that run: until upstream is proven to be empty of it"""
         count = 50 if self.options.short else 500
