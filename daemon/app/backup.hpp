@@ -27,7 +27,7 @@ struct BackupParts {
   std::filesystem::path kubeconfig;          ///< the upstream's
   std::function<std::string()> upstream_uid; ///< of its kube-system; "": not known. May block.
   std::function<std::int64_t()> now;         ///< Unix seconds
-  std::int64_t began = 0;                    ///< the same of when this state began
+  std::int64_t began = 0;                    ///< Unix seconds: when this state was made
 };
 
 /// What doctor says of the last backup; nothing where there is nothing to do. All in Unix seconds;

@@ -24,8 +24,9 @@ public:
   /// cluster does not say, or has more Nodes than are read.
   using Done = std::function<void(Result<std::string>)>;
 
-  /// Of what an answer "none" is: of a read that may have begun before the question, or of one that
-  /// begins behind it, so that no Node that was there is missed.
+  /// Which read of the Nodes may give the answer "none". `any`: also one that had begun before the
+  /// question was asked. `later`: only one that begins after it, so that no Node is missed that was
+  /// there when it was asked.
   enum class Read { any, later };
 
   /// A read of all Nodes that took the loop a time T is followed by no other read for k_rest times

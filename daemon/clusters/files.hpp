@@ -12,7 +12,8 @@
 /// docs/decisions/345-a-user-for-each-control-plane.md
 namespace zoo::clusters {
 
-/// Replaces the file in one step, readable for whoever may read it from the first moment. Code::io.
+/// Replaces the file in one step. At no moment can anybody read it who may not, and nobody who may
+/// finds it closed. Code::io.
 Result<void> write_for_programs(const std::filesystem::path& path, std::string_view bytes);
 
 /// Lets the programs connect to a socket of zood's there. Code::io.

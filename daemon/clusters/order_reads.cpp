@@ -14,8 +14,8 @@ namespace {
 
 constexpr int k_levels_of_metadata = 8;
 
-/// Without what says who has written which field: it has the levels of whatever somebody wrote, and
-/// one such object would make a page that cannot be read.
+/// A page of orders without their managedFields: these nest as deep as the objects that somebody
+/// wrote, and one that is too deep would make the whole page unreadable.
 Result<json> page_of(upstream::ControlApi& api, const std::string& path) {
   ZOO_TRY(const auto answer, api.request("GET", path, {}, {}, tenants::k_metadata_list));
   if (answer.status < 200 || answer.status > 299) return fail(kube::error_of(answer));

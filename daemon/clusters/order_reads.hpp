@@ -20,7 +20,7 @@ inline constexpr const char* k_orders_path = "/apis/kosmos.io/v1alpha1/virtualcl
 /// Orders a page, of which the metadata alone is read: as large as etcd takes objects, ten are far
 /// below the 64 MiB that an answer may have.
 inline constexpr std::size_t k_orders_page = 10;
-/// Bytes, as JSON, of what a record takes over of an order.
+/// How many bytes of JSON a record takes over from an order: of its labels, and of its spec.
 inline constexpr std::size_t k_most_order_labels = std::size_t{16} << 10;
 inline constexpr std::size_t k_most_order_spec = std::size_t{256} << 10;
 

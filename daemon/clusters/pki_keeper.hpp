@@ -13,9 +13,9 @@
 
 namespace zoo::clusters {
 
-/// Keeps the files of clusters' certificates (pki.hpp), and tells whoever uses them of each time at
-/// which some became others: also where what came after these failed, since nothing is written, and
-/// so nobody is told, when it is tried again. Any thread: one writes at a time.
+/// Writes the files of clusters' certificates (pki.hpp), and tells whoever uses them each time that
+/// some were written. It does so also where a later step failed: the next attempt finds these files
+/// in order, writes none of them, and would tell nobody. Any thread: one writes at a time.
 class PkiKeeper {
 public:
   struct Change {

@@ -45,7 +45,8 @@ struct Settings {
   Entrance entrance(const std::string& id) const;
   /// What a control plane needs to start; less than this free beside the reserve, and it waits.
   static constexpr std::uint64_t k_needed = 350ULL << 20;
-  /// The same of the disk: etcd's log of writes takes 128 MiB before the first of them.
+  /// What it needs of the disk to start: etcd's log of writes alone takes 128 MiB before the first
+  /// write. With less than this free beside the reserve it waits, too.
   static constexpr std::uint64_t k_needed_disk = 256ULL << 20;
 };
 

@@ -32,8 +32,8 @@ inline constexpr std::string_view k_least_cpu = "100m", k_least_memory = "128Mi"
 Amounts pod_requests(const nlohmann::json& pod);
 /// The same, where neither cpu nor memory is less than the least.
 Amounts pod_claims(const nlohmann::json& pod);
-/// The same of a pod upstream, of whose containers these are the cluster's: others were added
-/// there.
+/// What a pod upstream claims by those of its containers that the cluster knows, which `containers`
+/// names. Upstream's own webhooks may have added others, which are not the cluster's to pay for.
 Amounts pod_claims(nlohmann::json pod, const std::vector<std::string>& containers);
 
 /// Of each resource the larger amount.
