@@ -81,7 +81,11 @@ Result<void> write(const std::filesystem::path& path, std::string_view bytes, un
     const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                        static_cast<mode_t>(mode)));
     if (!fd) return fail(io_error("create", temporary));
-    auto written = write_all(fd.get(), bytes, path);
+    // A umask takes bits away: what a group is to read it may read from the first byte on.
+    Result<void> written;
+    if (::fchmod(fd.get(), static_cast<mode_t>(mode)) != 0)
+      written = fail(io_error("set the mode of", temporary));
+    if (written) written = write_all(fd.get(), bytes, path);
     if (written && ::fsync(fd.get()) != 0) written = fail(io_error("flush", path));
     if (!written) {
       ::unlink(temporary.c_str());
