@@ -29,6 +29,8 @@ Controller::Controller(ControllerParts parts)
     : parts_(std::move(parts)), keeper_(parts_.settings.directory / "keeper.sock"),
       pki_([this](const std::string& id) { return parts_.settings.directory_of(id); },
            [this](const std::string& id, PkiKeeper::Change change) { pki_changed(id, change); }),
+      // Whoever is administrator of a cluster can make its API server slow.
+      queue_(reconcile::Queue::Bound{.workers = std::max(parts_.settings.workers, 2U) - 1}),
       runner_(
           {.name = "clusters",
            .look = [this](const std::string& key,

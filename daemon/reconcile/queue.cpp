@@ -2,11 +2,13 @@
 #include "daemon/reconcile/queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace zoo::reconcile {
 
 void Queue::schedule(const std::string& key, Item& item, Clock::time_point due) {
   due_.erase({item.due, key});
+  if (std::exchange(item.held, false)) held_.erase({item.due, key});
   item.due = due;
   due_.emplace(due, key);
   changed_.notify_one();
@@ -41,14 +43,35 @@ void Queue::touch(const std::string& key) {
   next_touched_ = soon + pauses_.pace;
 }
 
+bool Queue::holds(const Item& item, Clock::time_point now) const {
+  return item.slow || now - item.begun > bound_.slow;
+}
+
+bool Queue::may_run(const Item& item, Clock::time_point now) const {
+  if (!item.slow || running_.size() < bound_.workers) return true;
+  const auto held = std::count_if(running_.begin(), running_.end(),
+                                  [&](const auto& key) { return holds(items_.at(key), now); });
+  return static_cast<std::size_t>(held) < bound_.workers;
+}
+
 std::optional<Queue::Work> Queue::first_due() {
-  if (due_.empty() || due_.begin()->first > now_()) return {};
-  auto key = due_.begin()->second;
-  due_.erase(due_.begin());
-  auto& item = items_.at(key);
-  item.running = true;
-  item.woken = item.touched = false;
-  return Work{std::move(key), item.attempts};
+  const auto now = now_();
+  while (!due_.empty() && due_.begin()->first <= now) {
+    auto key = due_.begin()->second;
+    due_.erase(due_.begin());
+    auto& item = items_.at(key);
+    if (!may_run(item, now)) {
+      item.held = true;
+      held_.emplace(item.due, std::move(key));
+      continue;
+    }
+    item.running = true;
+    item.begun = now;
+    item.woken = item.touched = false;
+    running_.insert(key);
+    return Work{std::move(key), item.attempts};
+  }
+  return {};
 }
 
 std::optional<Queue::Work> Queue::take_due() {
@@ -76,6 +99,12 @@ void Queue::done(const std::string& key, std::optional<Clock::duration> delay, b
   auto& item = items_.at(key);
   item.running = false;
   item.done = now_();
+  running_.erase(key);
+  if (holds(item, item.done) && !held_.empty()) { // the worker that it has held is left now
+    const auto [due, other] = *held_.begin();
+    schedule(other, items_.at(other), due);
+  }
+  item.slow = item.done - item.begun > bound_.slow;
   if (item.woken) {
     item.attempts = 0;
     schedule(key, item, item.done);

@@ -153,3 +153,52 @@ TEST_CASE("many that are touched come one after another, and nobody else waits f
   timed.now += 200s;
   CHECK(timed.due() == "c");
 }
+
+TEST_CASE("slow keys leave a worker to those that are not slow") {
+  Queue::Clock::time_point now{24h};
+  Queue queue({.slow = 1s, .workers = 2}, [&now] { return now; });
+  const auto take = [&queue] {
+    const auto work = queue.take_due();
+    return work ? work->key : "";
+  };
+  for (const char* key : {"a", "b", "c"})
+    queue.add(key, 0s);
+  // Nobody knows yet that they are slow.
+  CHECK(take() == "a");
+  CHECK(take() == "b");
+  CHECK(take() == "c");
+  now += 2s;
+  for (const char* key : {"a", "b", "c"})
+    queue.done(key, 1s, true);
+  now += 1s;
+  CHECK(take() == "a");
+  CHECK(take() == "b");
+  CHECK(take() == ""); // c is due, and waits
+  queue.add("c", 0s);
+  CHECK(take() == "");
+  queue.add("fresh", 0s);
+  CHECK(take() == "fresh");
+  SUBCASE("until one of them is done") {
+    queue.done("a", 1h, false);
+    CHECK(take() == "c");
+    CHECK(take() == "");
+  }
+  SUBCASE("one that is not slow any more does not wait") {
+    queue.done("a", 1h, false); // within no time
+    queue.done("b", 1h, false);
+    CHECK(take() == "c");
+    queue.done("c", 1h, false);
+    for (const char* key : {"a", "b", "c"})
+      queue.add(key, 0s);
+    CHECK(take() == "a");
+    CHECK(take() == "b");
+    CHECK(take() == "c");
+  }
+  SUBCASE("one that has held its worker for long counts before it is done") {
+    queue.done("a", 1h, false);
+    CHECK(take() == "c");
+    now += 2s; // b, c and fresh are held
+    queue.add("a", 0s);
+    CHECK(take() == "a"); // it was fast the last time
+  }
+}
