@@ -3,11 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include <charconv>
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 /// Reads of objects that somebody else has written, in which nothing needs to be as it should: what
 /// is not there, or of another type, is empty. Pure.
@@ -44,36 +46,62 @@ inline nlohmann::json parse_foreign(std::string_view text) {
   return nlohmann::json::parse(text, nullptr, false);
 }
 
-/// What stands at a JSON pointer; null where nothing does.
-inline nlohmann::json value_at(const nlohmann::json& object,
-                               const nlohmann::json::json_pointer& at) {
-  return object.contains(at) ? object.at(at) : nlohmann::json();
+/// What stands at a JSON pointer (RFC 6901); nullptr where nothing does. It lives as long as the
+/// object.
+inline const nlohmann::json* find_at(const nlohmann::json& object, std::string_view pointer) {
+  if (pointer.find('~') != pointer.npos) {
+    const nlohmann::json::json_pointer at{std::string(pointer)};
+    return object.contains(at) ? &object.at(at) : nullptr;
+  }
+  const nlohmann::json* out = &object;
+  while (!pointer.empty()) {
+    pointer.remove_prefix(1); // the slash
+    const auto name = pointer.substr(0, pointer.find('/'));
+    pointer.remove_prefix(name.size());
+    if (out->is_object()) {
+      const auto found = out->find(name);
+      if (found == out->end()) return nullptr;
+      out = &*found;
+    } else if (out->is_array()) {
+      std::size_t index = 0;
+      const auto read = std::from_chars(name.data(), name.data() + name.size(), index);
+      if (read.ec != std::errc() || read.ptr != name.data() + name.size() || index >= out->size())
+        return nullptr;
+      out = &(*out)[index];
+    } else {
+      return nullptr;
+    }
+  }
+  return out;
 }
-inline nlohmann::json value_at(const nlohmann::json& object, const char* pointer) {
-  return value_at(object, nlohmann::json::json_pointer(pointer));
+
+/// What stands at a JSON pointer; null where nothing does.
+inline nlohmann::json value_at(const nlohmann::json& object, std::string_view pointer) {
+  const auto* const found = find_at(object, pointer);
+  return found == nullptr ? nlohmann::json() : *found;
 }
 
 /// The text at a JSON pointer.
-inline std::string text_at(const nlohmann::json& object, const char* pointer) {
-  const nlohmann::json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
+inline std::string text_at(const nlohmann::json& object, std::string_view pointer) {
+  const auto* const found = find_at(object, pointer);
+  if (found == nullptr || !found->is_string()) return {};
+  return found->get<std::string>();
 }
 
 /// The array at a JSON pointer; it lives as long as the object, or for ever.
-inline const nlohmann::json& list_at(const nlohmann::json& object, const char* pointer) {
+inline const nlohmann::json& list_at(const nlohmann::json& object, std::string_view pointer) {
   static const nlohmann::json none = nlohmann::json::array();
-  const nlohmann::json::json_pointer at(pointer);
-  return object.contains(at) && object.at(at).is_array() ? object.at(at) : none;
+  const auto* const found = find_at(object, pointer);
+  return found != nullptr && found->is_array() ? *found : none;
 }
 
 /// Those members of the object at a JSON pointer that are texts: labels, annotations.
 inline std::map<std::string, std::string, std::less<>> texts_at(const nlohmann::json& object,
-                                                                const char* pointer) {
+                                                                std::string_view pointer) {
   std::map<std::string, std::string, std::less<>> out;
-  const nlohmann::json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_object()) return out;
-  for (const auto& [key, value] : object.at(at).items())
+  const auto* const found = find_at(object, pointer);
+  if (found == nullptr || !found->is_object()) return out;
+  for (const auto& [key, value] : found->items())
     if (value.is_string()) out.emplace(key, value.get<std::string>());
   return out;
 }

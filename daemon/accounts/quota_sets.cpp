@@ -51,7 +51,7 @@ json quota_of_set(const json& set, std::string_view account) {
                                                      {"controller", true},
                                                      {"blockOwnerDeletion", false}}})}};
   for (const auto* map : {"labels", "annotations"})
-    if (auto given = value_at(set, json::json_pointer("/spec/template/metadata") / map);
+    if (auto given = value_at(set, fmt::format("/spec/template/metadata/{}", map));
         given.is_object())
       metadata[map] = std::move(given);
   metadata["labels"][std::string(k_quota_set_label)] = name;
