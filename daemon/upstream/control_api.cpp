@@ -41,11 +41,19 @@ Result<nlohmann::json> ControlApi::get(std::string_view path, std::string_view a
 
 Result<nlohmann::json> ControlApi::create(std::string_view collection,
                                           const nlohmann::json& object) {
-  return json_of("POST", collection, k_json, dump(object), {});
+  return create_text(collection, dump(object));
+}
+
+Result<nlohmann::json> ControlApi::create_text(std::string_view collection, std::string object) {
+  return json_of("POST", collection, k_json, std::move(object), {});
 }
 
 Result<nlohmann::json> ControlApi::update(std::string_view path, const nlohmann::json& object) {
-  return json_of("PUT", path, k_json, dump(object), {});
+  return update_text(path, dump(object));
+}
+
+Result<nlohmann::json> ControlApi::update_text(std::string_view path, std::string object) {
+  return json_of("PUT", path, k_json, std::move(object), {});
 }
 
 Result<nlohmann::json> ControlApi::merge_patch(std::string_view path, const nlohmann::json& patch) {

@@ -368,10 +368,11 @@ Result<WorkNext> Mirror::create(const Target& target, const MirrorFacts& facts, 
     return refuse(target, facts, place.error().message(), attempts,
                   place.error().code() == Code::forbidden);
   ZOO_TRY_VOID(room_.open_namespace(target.at.space));
-  room_.pace.spend(kube::text_of(*body).size());
+  auto text = kube::text_of(*body);
+  room_.pace.spend(text.size());
   const auto lease = room_.as_tenant.take();
-  const auto made =
-      (*lease).create(row.collection(upstream_namespace(room_.id, target.at.space)), *body);
+  const auto made = (*lease).create_text(
+      row.collection(upstream_namespace(room_.id, target.at.space)), std::move(text));
   if (made) {
     auto there = mirror_there(*made);
     const auto version = there.version;
@@ -425,9 +426,10 @@ Result<WorkNext> Mirror::change(const Target& target, const MirrorFacts& facts, 
   if (!place)
     return refuse(target, facts, place.error().message(), attempts,
                   place.error().code() == Code::forbidden);
-  room_.pace.spend(kube::text_of(*body).size());
+  auto text = kube::text_of(*body);
+  room_.pace.spend(text.size());
   const auto lease = room_.as_tenant.take();
-  const auto done = (*lease).update(path_there(row, target.at), *body);
+  const auto done = (*lease).update_text(path_there(row, target.at), std::move(text));
   if (done) {
     sides_[target.kind].table.note_there(target.key, mirror_there(*done));
     place->done();
@@ -454,6 +456,10 @@ Result<WorkNext> Mirror::replace(const Target& target, const MirrorFacts& facts)
 /// It is not wanted upstream any more. Where that is since the cluster has it no more, it is looked
 /// for there once more, in a store that is known.
 Result<WorkNext> Mirror::remove(const Target& target, const MirrorFacts& facts) {
+  {
+    const auto lease = room_.own.take();
+    ZOO_TRY_VOID(room_.known_store(*lease, false));
+  }
   if (is_wanted(target.kind, target.key)) {
     ZOO_TRY(const auto object, read_here(target));
     if (object) {

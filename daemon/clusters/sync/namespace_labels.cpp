@@ -84,6 +84,10 @@ void NamespaceLabels::start() {
 }
 
 Result<void> NamespaceLabels::listen_once(const std::stop_token& stop) {
+  {
+    const auto lease = room_.own.take();
+    ZOO_TRY_VOID(room_.known_store(*lease, false));
+  }
   ZOO_TRY(auto access, room_.access());
   OwnWatch watch{.turns = room_.list_turns};
   watch.path = k_spaces;
@@ -116,16 +120,20 @@ Result<WorkNext> NamespaceLabels::work(const std::string& name_space, unsigned a
   }();
   if (!there && there.error().code() == Code::not_found) return WorkNext{}; // nothing needs it yet
   if (!there) return fail(there.error());
-  const auto own = [&] {
+  json patch;
+  std::size_t bytes = 0;
+  {
     const auto lease = room_.own.take();
-    return (*lease).get(space_path(name_space));
-  }();
-  if (!own && own.error().code() == Code::not_found) return WorkNext{}; // it goes there, too
-  if (!own) return fail(own.error());
-  const auto patch = labels_patch(*own, *there);
-  if (patch.is_null()) return WorkNext{};
+    const auto own = (*lease).get(space_path(name_space));
+    if (!own && own.error().code() == Code::not_found) return WorkNext{}; // it goes there, too
+    if (!own) return fail(own.error());
+    patch = labels_patch(*own, *there);
+    if (patch.is_null()) return WorkNext{};
+    ZOO_TRY_VOID(room_.known_store(*lease, false)); // another one has its namespaces, too
+    bytes = kube::text_of(*own).size();
+  }
   if (const auto pause = room_.pace.wait(); pause.count() != 0) return WorkNext{pause};
-  room_.pace.spend(kube::text_of(*own).size());
+  room_.pace.spend(bytes);
   const auto lease = room_.as_tenant.take();
   const auto done = (*lease).merge_patch(upstreams, patch);
   if (done) return WorkNext{};

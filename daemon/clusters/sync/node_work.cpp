@@ -121,9 +121,10 @@ Result<void> SyncedCluster::keep_node(const json& wanted) {
     current = api.update(node_path(name), next);
     if (!current) return fail(std::move(current).error());
   }
-  const auto change = status_change(*current, wanted);
-  if (!change.is_null()) ZOO_TRY_VOID(api.merge_patch(node_path(name) + "/status", change));
-  return {};
+  auto change = status_change(*current, wanted);
+  if (change.is_null()) return {};
+  change["metadata"]["uid"] = kube::text_at(*current, "/metadata/uid");
+  return api.merge_patch(node_path(name) + "/status", change).map([](const auto&) {});
 }
 
 Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
@@ -185,7 +186,12 @@ Result<void> SyncedCluster::look_for_old_nodes() {
   ZOO_TRY(const auto nodes, (*lease).get(path));
   for (const auto& node : kube::list_at(nodes, "/items")) {
     const auto name = kube::text_at(node, "/metadata/name");
-    if (!keeps_node(name)) queue_.add(id_, "r/" + name, Lane::first);
+    if (keeps_node(name)) {
+      const std::scoped_lock lock(mutex_);
+      nodes_had_.insert(name);
+    } else {
+      queue_.add(id_, "r/" + name, Lane::first);
+    }
   }
   return {};
 }
@@ -257,7 +263,8 @@ Result<bool> SyncedCluster::ask_to_leave(const std::string& name, bool over) {
     trouble = own.merge_patch(
                      node_path(name),
                      {{"metadata",
-                       {{"annotations", {{k_leaving_annotation, api::rfc3339(kube::unix_now())}}}}},
+                       {{"uid", kube::text_at(*node, "/metadata/uid")},
+                        {"annotations", {{k_leaving_annotation, api::rfc3339(kube::unix_now())}}}}},
                       {"spec", {{"unschedulable", true}}}})
                   .map([](const auto&) {});
   }
@@ -266,13 +273,16 @@ Result<bool> SyncedCluster::ask_to_leave(const std::string& name, bool over) {
   for (const auto& key : pods) {
     if (time.over()) break; // those behind it are asked for in the next turn
     const ObjectName at(key);
+    const auto facts = table_.look(key);
+    if (!facts || !facts->here) continue;
     const json eviction = {{"apiVersion", "policy/v1"},
                            {"kind", "Eviction"},
-                           {"metadata", {{"name", at.name}, {"namespace", at.space}}}};
+                           {"metadata", {{"name", at.name}, {"namespace", at.space}}},
+                           {"deleteOptions", {{"preconditions", {{"uid", facts->here->uid}}}}}};
     const auto evicted = own.create(
         kube::path({"api", "v1", "namespaces", at.space, "pods", at.name, "eviction"}), eviction);
-    // A budget that lets none go is asked again (429).
-    if (!evicted && evicted.error().code() != Code::not_found &&
+    // A budget that lets none go is asked again (429); another one of this name is heard of.
+    if (!evicted && !is_gone(evicted.error()) &&
         evicted.error().code() != Code::too_many_requests && trouble)
       trouble = fail(evicted.error());
   }
@@ -286,13 +296,14 @@ Result<bool> SyncedCluster::ask_to_leave(const std::string& name, bool over) {
   return false;
 }
 
-/// As kubelets do, for all nodes in one turn.
+/// As kubelets do, for all nodes in one turn; also while upstream cannot be asked how they are.
 Result<SyncedCluster::Next> SyncedCluster::renew_leases() {
   auto nodes = wish().all_nodes();
   {
     const std::scoped_lock lock(mutex_);
     std::erase_if(nodes, [&](const auto& name) {
-      return !nodes_seen_.contains(name) || node_trouble_.contains(name);
+      return (!nodes_seen_.contains(name) && !nodes_had_.contains(name)) ||
+             node_trouble_.contains(name);
     });
   }
   const auto lease = own_.take();

@@ -11,6 +11,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view k_strategic = "application/strategic-merge-patch+json";
+constexpr std::string_view k_metadata =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 } // namespace
 
@@ -22,18 +24,15 @@ std::string PodKey::path_there(const std::string& id) const {
   return kube::path({"api", "v1", "namespaces", upstream_namespace(id, space), "pods", name});
 }
 
-Result<json> patch_pod(upstream::ControlApi& api, const std::string& path, const json& patch) {
+Result<void> patch_pod(upstream::ControlApi& api, const std::string& path, const json& patch) {
   ZOO_TRY(const auto answer,
-          api.request("PATCH", path, k_strategic, kube::text_of(patch), "application/json"));
+          api.request("PATCH", path, k_strategic, kube::text_of(patch), k_metadata));
   if (answer.status < 200 || answer.status > 299) return fail(kube::error_of(answer));
-  auto out = kube::parse_foreign(answer.body);
-  if (!out.is_object())
-    return fail(Code::unavailable, "the answer to a patch of {} is no JSON", path);
-  return out;
+  return {};
 }
 
 Result<void> patch_status(upstream::ControlApi& api, const PodKey& key, const json& patch) {
-  return patch_pod(api, key.path() + "/status", patch).map([](const json&) {});
+  return patch_pod(api, key.path() + "/status", patch);
 }
 
 } // namespace zoo::clusters::sync

@@ -19,9 +19,9 @@ struct PodKey : ObjectName {
   std::string path_there(const std::string& id) const; ///< upstream
 };
 
-/// A strategic merge patch; returns what it has made.
-Result<nlohmann::json> patch_pod(upstream::ControlApi& api, const std::string& path,
-                                 const nlohmann::json& patch);
+/// A strategic merge patch. What it has made is not asked for: a pod is kilobytes.
+Result<void> patch_pod(upstream::ControlApi& api, const std::string& path,
+                       const nlohmann::json& patch);
 /// The same of its status, in the cluster.
 Result<void> patch_status(upstream::ControlApi& api, const PodKey& key,
                           const nlohmann::json& patch);

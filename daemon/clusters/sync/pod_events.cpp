@@ -116,10 +116,14 @@ Result<void> PodEvents::show(const std::string& text) {
     log::debug("clusters", "{}: an event is not taken: {}", room_.id, made.error().text());
     return is_refusal(made.error()) || is_gone(made.error()) ? Result<void>() : fail(made.error());
   }
-  json change = json::object();
+  const auto path = events_in(space) + kube::path({kube::text_at(*shown, "/metadata/name")});
+  const auto there = (*lease).get(path);
+  if (!there) return is_gone(there.error()) ? Result<void>() : fail(there.error());
+  if (kube::text_at(*there, "/involvedObject/uid") != facts->here->uid)
+    return {}; // somebody else's
+  json change = {{"metadata", {{"uid", kube::text_at(*there, "/metadata/uid")}}}};
   for (const char* key : {"count", "lastTimestamp", "message", "series"})
     if (shown->contains(key)) change[key] = (*shown)[key];
-  const auto path = events_in(space) + kube::path({kube::text_at(*shown, "/metadata/name")});
   const auto changed = (*lease).merge_patch(path, change);
   if (!changed && !is_gone(changed.error())) return fail(changed.error());
   return {};

@@ -55,7 +55,7 @@ Result<SyncedCluster::Parts> SyncedCluster::change_parts(upstream::ControlApi& a
   if (const auto gates = other_gates(there, dressed); !gates.empty()) {
     const json change = {{"metadata", {{"uid", uid_of(there)}}},
                          {"status", {{"conditions", gates}}}};
-    ZOO_TRY_VOID(done(patch_pod(api, path + "/status", change).map([](const json&) {})));
+    ZOO_TRY_VOID(done(patch_pod(api, path + "/status", change)));
   }
   if (auto change = resources_change(there, dressed.pod); !change.is_null())
     ZOO_TRY_VOID(done(resize(api, key, pod, there, std::move(change))));
@@ -81,7 +81,7 @@ Result<void> SyncedCluster::add_ephemeral(upstream::ControlApi& api, const std::
       const json change = {
           {"metadata", {{"uid", uid}}},
           {"spec", {{"ephemeralContainers", inward["spec"]["ephemeralContainers"]}}}};
-      return patch_pod(api, path + "/ephemeralcontainers", change).map([](const json&) {});
+      return patch_pod(api, path + "/ephemeralcontainers", change);
     }();
     if (!done && !is_refusal(done.error())) return done;
     if (out) out = std::move(done);

@@ -4,6 +4,8 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/json_reads.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -55,9 +57,9 @@ json conditions_of(const json& pod, const StatusTerms& terms) {
 StatusTerms status_terms(const json& pod) {
   StatusTerms out;
   out.uid = kube::text_at(pod, "/metadata/uid");
-  const json::json_pointer generation("/metadata/generation");
-  if (pod.contains(generation) && pod.at(generation).is_number_integer())
-    out.generation = pod.at(generation).get<std::int64_t>();
+  const auto* const generation = kube::find_at(pod, "/metadata/generation");
+  if (generation != nullptr && generation->is_number_integer())
+    out.generation = generation->get<std::int64_t>();
   for (const char* list : {"/spec/initContainers", "/spec/containers", "/spec/ephemeralContainers"})
     for (const auto& each : kube::list_at(pod, list))
       if (auto name = kube::text_at(each, "/name"); !name.empty())
@@ -65,6 +67,16 @@ StatusTerms status_terms(const json& pod) {
   for (const auto& each : kube::list_at(pod, "/spec/readinessGates"))
     if (auto type = kube::text_at(each, "/conditionType"); !type.empty())
       out.gates.push_back(std::move(type));
+  return out;
+}
+
+json status_alone(const json& pod) {
+  json out = {{"apiVersion", "v1"}, {"kind", "Pod"}};
+  for (const char* key : {"name", "namespace"})
+    out["metadata"][key] = kube::value_at(pod, fmt::format("/metadata/{}", key));
+  if (const auto& gates = kube::list_at(pod, "/spec/readinessGates"); !gates.empty())
+    out["spec"]["readinessGates"] = gates;
+  out["status"] = kube::value_at(pod, "/status");
   return out;
 }
 
@@ -84,6 +96,16 @@ json shown_status(const json& pod, const StatusTerms& terms) {
   if (auto conditions = conditions_of(pod, terms); !conditions.empty())
     out["conditions"] = std::move(conditions);
   return out;
+}
+
+bool says_nothing(const json& shown) {
+  for (const auto& [key, value] : shown.items()) {
+    if (key == "phase" && value == "Pending") continue;
+    if (key != "conditions") return false;
+    for (const auto& each : value)
+      if (each.value("type", json()) != "PodScheduled") return false;
+  }
+  return true;
 }
 
 json status_patch(const json& shown, const StatusTerms& terms) {

@@ -20,11 +20,19 @@ struct StatusTerms {
 };
 StatusTerms status_terms(const nlohmann::json& cluster_pod);
 
+/// What of a pod shown_status() looks at, with what names it: the rest need not be brought into
+/// another one's names.
+nlohmann::json status_alone(const nlohmann::json& pod);
+
 /// The status that the cluster's pod is to show, of upstream's in the cluster's names. Left out are
 /// what is another thing there (qosClass, claims, nominated nodes, conditions of readiness gates)
 /// and that upstream's scheduler has not found a node yet, since the cluster's has. Of the
 /// cluster's own pod: what it shows now, in the same form.
 nlohmann::json shown_status(const nlohmann::json& pod, const StatusTerms& terms);
+
+/// Does a status of upstream's, as shown_status() has it, say no more than what the cluster knows
+/// of a pod that has a node: that it is pending, and was given one?
+bool says_nothing(const nlohmann::json& shown);
 
 /// With what the reason of a pod begins that is Failed since upstream has no room for it; the
 /// resource is behind it, as kubelets have it: OutOfcpu.

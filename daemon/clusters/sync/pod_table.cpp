@@ -25,10 +25,14 @@ bool PodTable::note_here(const std::string& key, PodFacts facts) {
     // What is counted is upstream's, which perhaps runs on though nobody has its name any more.
     now.was_there = now.there && now.there->owner == facts.here->uid;
     tell(now, 0);
+    now.sent = now.echo = 0;
+    now.awaits_echo = false;
   }
+  if (std::exchange(now.awaits_echo, false)) now.echo = facts.shown;
   now.here = std::move(facts.here);
   now.terms = std::move(facts.terms);
   now.node = std::move(facts.node);
+  now.texts = facts.texts;
   now.grace = facts.grace;
   now.shown = facts.shown;
   return other;
@@ -139,7 +143,11 @@ bool PodTable::set_there(const std::string& key, std::optional<PodThere> there) 
 
 void PodTable::set_shown(const std::string& key, std::uint64_t shown) {
   const std::scoped_lock lock(mutex_);
-  if (const auto found = pods_.find(key); found != pods_.end()) found->second.facts.shown = shown;
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return;
+  auto& facts = found->second.facts;
+  facts.shown = facts.sent = shown;
+  facts.awaits_echo = true;
 }
 
 void PodTable::set_told(const std::string& key, std::uint64_t told) {
@@ -150,7 +158,10 @@ void PodTable::set_told(const std::string& key, std::uint64_t told) {
 void PodTable::tell(PodFacts& facts, std::uint64_t told) {
   if (facts.told != 0) --refused_;
   facts.told = told;
-  if (facts.told != 0) ++refused_;
+  if (facts.told != 0)
+    ++refused_;
+  else
+    facts.lacks_room.reset();
 }
 
 std::optional<Ledger::Shortage> PodTable::reserve(const std::string& key, const Amounts& claims) {
@@ -163,7 +174,11 @@ std::optional<Ledger::Shortage> PodTable::reserve(const std::string& key, const 
   for (const auto& [name, amount] : claims)
     if (const auto before = amount_of(facts.claims, name); amount > before)
       more.emplace_back(name, amount - before);
-  if (auto shortage = ledger_.reserve(more)) return shortage;
+  if (auto shortage = ledger_.reserve(more)) {
+    facts.lacks_room = RoomLacked{std::move(more), 0};
+    return shortage;
+  }
+  facts.lacks_room.reset();
   ledger_.release(more);
   ledger_.release(facts.claims);
   ledger_.note(claims);
@@ -209,7 +224,10 @@ bool PodTable::hold_bytes(const std::string& key, std::size_t bytes) {
   const auto found = pods_.find(key);
   if (found == pods_.end()) return true;
   auto& facts = found->second.facts;
-  if (stored_ != nullptr && !stored_->swap(facts.bytes, bytes)) return false;
+  if (stored_ != nullptr && !stored_->swap(facts.bytes, bytes)) {
+    facts.lacks_room = RoomLacked{{}, bytes - facts.bytes};
+    return false;
+  }
   facts.bytes = bytes;
   return true;
 }
@@ -324,6 +342,25 @@ std::vector<std::string> PodTable::refused_keys() const {
   if (refused_ == 0) return out;
   for (const auto& [key, entry] : pods_)
     if (entry.facts.told != 0) out.push_back(key);
+  return out;
+}
+
+std::vector<std::string> PodTable::fitting(std::size_t most) const {
+  std::vector<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  if (refused_ == 0) return out;
+  auto ledger = ledger_;
+  std::size_t bytes = 0;
+  for (const auto& [key, entry] : pods_) {
+    if (out.size() >= most) break;
+    const auto& [here, told, lacks] =
+        std::tie(entry.facts.here, entry.facts.told, entry.facts.lacks_room);
+    if (told == 0 || !here || !lacks) continue;
+    if (lacks->bytes != 0 && !stored_->fits(bytes + lacks->bytes)) continue;
+    if (ledger.reserve(lacks->amounts)) continue;
+    bytes += lacks->bytes;
+    out.push_back(key);
+  }
   return out;
 }
 

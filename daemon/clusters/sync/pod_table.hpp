@@ -21,11 +21,18 @@
 
 namespace zoo::clusters::sync {
 
+/// Room that there was not for a pod: in the share, or for bytes in the upstream's store.
+struct RoomLacked {
+  Amounts amounts;
+  std::size_t bytes = 0;
+};
+
 /// What zood knows of one pod of a cluster, on both sides; no objects (docs/limits.md).
 struct PodFacts {
   std::optional<PodHere> here;
   StatusTerms terms;
-  std::string node; ///< of the cluster
+  std::string node;        ///< of the cluster
+  std::uint64_t texts = 0; ///< fingerprint of the cluster's labels and annotations
   /// What is counted for it against the share: of upstream's pod of this name, be it an earlier one
   /// than the cluster's, or of the one that is being made. Nothing if not `counted`.
   Amounts claims;
@@ -33,10 +40,21 @@ struct PodFacts {
   std::size_t bytes = 0;   ///< counted in StoredBytes: of upstream's, be it over or not
   std::int64_t grace = -1; ///< with which the cluster's goes; -1: its own
   std::uint64_t shown = 0; ///< fingerprint of the status that the cluster's shows
+  /// The one that it was told last, and what it has shown after that: an API server that is older
+  /// than the upstream leaves out what it does not know. 0: none.
+  std::uint64_t sent = 0, echo = 0;
+  bool awaits_echo = false;
   std::optional<PodThere> there;
   bool was_there = false;
   bool counted = false;   ///< in the ledger
   std::uint64_t told = 0; ///< fingerprint of the refusal that was told last; 0: none
+  /// What it was refused for want of; nothing: it was not, or for another reason.
+  std::optional<RoomLacked> lacks_room;
+
+  /// Does the cluster's show the status of this fingerprint, as far as its API server can?
+  bool shows(std::uint64_t status) const {
+    return status == shown || (status == sent && shown == echo);
+  }
 };
 
 /// What was heard of a pod upstream and not looked at yet.
@@ -83,18 +101,18 @@ public:
   /// As the worker that looks at the pod has found it. What was counted for one that is not there
   /// is free; true: there was something.
   bool set_there(const std::string& key, std::optional<PodThere> there);
-  void set_shown(const std::string& key, std::uint64_t shown);
+  void set_shown(const std::string& key, std::uint64_t shown); ///< it was told this status
   void set_told(const std::string& key, std::uint64_t told);
   /// It is about to ask upstream for this: that is counted for it from now on. Nothing is changed
-  /// if the share is short of what is more than before.
+  /// if the share is short of what is more than before: that is what it lacks room for.
   std::optional<Ledger::Shortage> reserve(const std::string& key, const Amounts& claims);
   /// Upstream has it already, so it is counted whether there is room or not. What was counted for
   /// the name before stays, unless `anew`.
   void count(const std::string& key, const Amounts& claims, const std::string& node,
              bool anew = false);
   bool uncount(const std::string& key); ///< false: it was not counted
-  /// Upstream is about to have so many bytes for it. False: there is no room for them. What it has
-  /// there stays counted until it is not there any more.
+  /// Upstream is about to have so many bytes for it. False: there is no room for them, which it
+  /// lacks from now on. What it has there stays counted until it is not there any more.
   bool hold_bytes(const std::string& key, std::size_t bytes);
   /// Upstream has so many already: they are counted if none are yet.
   void note_bytes(const std::string& key, std::size_t bytes);
@@ -118,6 +136,9 @@ public:
   std::size_t size() const;
   std::size_t refused() const; ///< of which a refusal was told
   std::vector<std::string> refused_keys() const;
+  /// Of those that were refused for want of room, which there would be room for now, all together:
+  /// so many at most.
+  std::vector<std::string> fitting(std::size_t most) const;
 
 private:
   struct Entry {

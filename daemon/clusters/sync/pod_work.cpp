@@ -24,7 +24,8 @@ using Key = PodKey;
 constexpr unsigned k_dns_tries = 10, k_fence_tries = 20;
 constexpr milliseconds k_fence_pause{250}; ///< until upstream has counted what went
 constexpr milliseconds k_dns_pause{500};
-constexpr milliseconds k_room_pause{200};         ///< several pods may end together
+constexpr milliseconds k_room_pause{200}; ///< several pods may end together
+constexpr std::size_t k_woken = 32;       ///< that are tried again at a time, if there is room
 constexpr const char* k_condition = "zoo/Synced"; ///< of a pod that is refused
 
 } // namespace
@@ -51,12 +52,11 @@ PodThere SyncedCluster::there_of(const json& pod) {
     out.waits_since = kube::unix_seconds(kube::text_at(each, "/lastTransitionTime"));
     out.lacks = lacking(kube::text_at(each, "/message"));
   }
-  const json::json_pointer grace(out.leaving ? "/metadata/deletionGracePeriodSeconds"
-                                             : "/spec/terminationGracePeriodSeconds");
-  if (pod.contains(grace) && pod.at(grace).is_number_integer())
-    out.grace = std::max<std::int64_t>(pod.at(grace).get<std::int64_t>(), 0);
-  const json::json_pointer of_node("/spec/hostNetwork");
-  const bool own = !(pod.contains(of_node) && pod.at(of_node) == true);
+  const auto* const grace = kube::find_at(pod, out.leaving ? "/metadata/deletionGracePeriodSeconds"
+                                                           : "/spec/terminationGracePeriodSeconds");
+  if (grace != nullptr && grace->is_number_integer())
+    out.grace = std::max<std::int64_t>(grace->get<std::int64_t>(), 0);
+  const bool own = kube::value_at(pod, "/spec/hostNetwork") != true;
   if (own && !out.ended && !out.owner.empty())
     for (const auto& each : kube::list_at(pod, "/status/podIPs"))
       if (auto ip = kube::text_at(each, "/ip"); !ip.empty()) out.addresses.push_back(std::move(ip));
@@ -64,7 +64,7 @@ PodThere SyncedCluster::there_of(const json& pod) {
 }
 
 void SyncedCluster::give_back(const std::string& key) {
-  if (table_.uncount(key)) try_refused(key);
+  if (table_.uncount(key)) room_made();
 }
 
 /// Whatever the cluster calls by this name by now, and if it is nothing: what upstream runs of it
@@ -83,10 +83,15 @@ void SyncedCluster::count_there(const std::string& key, const json& pod, bool an
     table_.count(key, pod_claims(pod), kube::text_at(pod, "/spec/nodeName"), anew);
 }
 
-/// Those that had no room are tried again, but for one.
-void SyncedCluster::try_refused(const std::string& but) {
-  for (const auto& refused : table_.refused_keys())
-    if (refused != but) queue_.add(id_, "p/" + refused, Lane::then, k_room_pause);
+void SyncedCluster::room_made() {
+  if (table_.refused() != 0) queue_.add(id_, "f/", Lane::then, k_room_pause);
+}
+
+/// No more than there is room for: the others would be refused once more.
+SyncedCluster::Next SyncedCluster::fill_room() {
+  for (const auto& key : table_.fitting(k_woken))
+    queue_.add(id_, "p/" + key, Lane::then);
+  return Next{};
 }
 
 /// As zood, since the namespace may lack its binding while it goes. The path is the cluster's own.
@@ -96,7 +101,7 @@ Result<std::optional<json>> SyncedCluster::read_there(const std::string& key) {
   auto pod = (*lease).get(Key(key).path_there(id_));
   if (!pod && pod.error().code() == Code::not_found) {
     ZOO_TRY_VOID(known_store(*lease, true));
-    if (table_.set_there(key, std::nullopt)) try_refused(key);
+    if (table_.set_there(key, std::nullopt)) room_made();
     return std::nullopt;
   }
   if (!pod) return fail(std::move(pod).error());
@@ -114,8 +119,7 @@ Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::T
   if (taken.heard->gone && !text.empty()) {
     // It may be told late, of an earlier one of this name.
     const auto uid = kube::text_at(kube::parse_foreign(text), "/metadata/uid");
-    if (facts.there && facts.there->uid == uid && table_.set_there(key, std::nullopt))
-      try_refused(key);
+    if (facts.there && facts.there->uid == uid && table_.set_there(key, std::nullopt)) room_made();
     return {};
   }
   if (text.empty()) {
@@ -136,15 +140,20 @@ Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::T
   table_.set_there(key, std::move(there));
   count_there(key, object);
   if (!ours || facts.here->given_up) return {};
-  return show(key, facts, text);
+  return show(key, facts, object);
 }
 
-Result<void> SyncedCluster::show(const std::string& key, const PodFacts& facts,
-                                 const std::string& object) {
-  ZOO_TRY(const auto own, pod_out(mapping(), object));
+/// Is that status of upstream's to be shown by the cluster's pod?
+bool SyncedCluster::is_shown(const PodFacts& facts, const json& status) {
+  return !status.empty() && (facts.here->ran || !says_nothing(status));
+}
+
+/// `pod`: as upstream has it.
+Result<void> SyncedCluster::show(const std::string& key, const PodFacts& facts, const json& pod) {
+  ZOO_TRY(const auto own, pod_out(mapping(), kube::text_of(status_alone(pod))));
   const auto status = shown_status(own, facts.terms);
   const auto print = fingerprint(status);
-  if (print == facts.shown || status.empty()) return {};
+  if (facts.shows(print) || !is_shown(facts, status)) return {};
   const auto lease = own_.take();
   const auto done = patch_status(*lease, Key(key), status_patch(status, facts.terms));
   if (!done && !is_gone(done.error())) {
@@ -246,7 +255,8 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
                               shortage->wanted.text(), shortage->resource,
                               shortage->left.negative() ? "0" : shortage->left.text()),
                   attempts);
-  const auto bytes = kube::text_of(*body).size();
+  auto text = kube::text_of(*body);
+  const auto bytes = text.size();
   if (!table_.hold_bytes(key, bytes)) {
     give_back(key);
     return refuse(key, facts, no_room_for(bytes), attempts);
@@ -257,11 +267,12 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
   }
   pace_.spend(bytes);
   const auto lease = as_tenant_.take();
-  const auto made = (*lease).create(
-      kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}), *body);
+  const auto made = (*lease).create_text(
+      kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}),
+      std::move(text));
   if (made) {
     table_.set_there(key, there_of(*made));
-    if (facts.here->tokens) queue_.add(id_, "t/" + key, Lane::first);
+    if (facts.here->tokens) tokens_.begin(key, *pod);
     ZOO_TRY_VOID(accepted(key, facts));
     return Next{};
   }
@@ -312,11 +323,12 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
   (*body)["metadata"]["labels"].update(dressed->labels);
   if (parts.refused) (*body)["metadata"]["annotations"][k_hash_annotation] = "";
   // What is less than before is free when upstream has taken it.
-  const auto bytes = kube::text_of(*body).size();
+  auto text = kube::text_of(*body);
+  const auto bytes = text.size();
   if (!table_.hold_bytes(key, std::max(bytes, facts.bytes)))
     return refuse(key, facts, no_room_for(bytes), attempts);
   pace_.spend(bytes);
-  const auto done = (*lease).update(path, *body);
+  const auto done = (*lease).update_text(path, std::move(text));
   if (done) {
     table_.hold_bytes(key, bytes);
     table_.set_there(key, there_of(*done));
@@ -400,6 +412,7 @@ Result<SyncedCluster::Next> SyncedCluster::refuse(const std::string& key, const 
 Result<void> SyncedCluster::accepted(const std::string& key, const PodFacts& facts) {
   if (facts.told == 0) return {};
   table_.set_told(key, 0);
+  room_made(); // there is perhaps some for the next one, too
   const auto lease = own_.take();
   const auto done =
       patch_status(*lease, Key(key),

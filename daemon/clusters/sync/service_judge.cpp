@@ -108,7 +108,13 @@ Result<std::string> ServiceJudge::judge(const ServiceReview& review) {
   const auto space = kube::text_at(review.object, "/metadata/namespace");
   const auto name = kube::text_at(review.object, "/metadata/name");
   ZOO_TRY(const auto wish, dress_object(row, review.object, room_.terms()));
-  if (!review.dry_run) ZOO_TRY_VOID(room_.open_namespace(space));
+  if (!review.dry_run) {
+    {
+      const auto lease = room_.own.take();
+      ZOO_TRY_VOID(room_.known_store(*lease, false));
+    }
+    ZOO_TRY_VOID(room_.open_namespace(space));
+  }
   const auto upstreams = upstream_namespace(room_.id, space);
   const auto path = row.path(upstreams, name);
   // As zood, since the cluster's user may read nothing in a namespace that is not there yet.

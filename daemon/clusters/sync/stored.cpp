@@ -19,6 +19,11 @@ void StoredBytes::set(std::size_t before, std::size_t now) {
   sum_ = sum_ - before + now;
 }
 
+bool StoredBytes::fits(std::size_t more) const {
+  const std::scoped_lock lock(mutex_);
+  return sum_ + more <= k_most;
+}
+
 std::size_t StoredBytes::sum() const {
   const std::scoped_lock lock(mutex_);
   return sum_;

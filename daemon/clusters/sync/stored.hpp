@@ -21,6 +21,7 @@ public:
   /// and nothing is changed.
   bool swap(std::size_t before, std::size_t now);
   void set(std::size_t before, std::size_t now); ///< the same of what is there already
+  bool fits(std::size_t more) const; ///< is there room for so many beside those that it has?
   std::size_t sum() const;
 
 private:

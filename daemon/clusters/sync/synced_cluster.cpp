@@ -29,6 +29,7 @@ constexpr milliseconds k_call_time{10'000};
 constexpr milliseconds k_hook_look{30'000}; ///< whoever is cluster-admin can take it away
 constexpr milliseconds k_volume_look{60'000};
 constexpr milliseconds k_not_known{1'000}; ///< until both sides have been read
+constexpr milliseconds k_strange{3'000};   ///< until it is looked whether a store is back
 constexpr milliseconds k_dns_look{30'000}, k_no_dns_look{500};
 
 std::string pod_key(const json& pod) {
@@ -88,6 +89,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
       return old(each.first) && !leaving_.contains(each.first);
     });
     std::erase_if(nodes_seen_, old);
+    std::erase_if(nodes_had_, old);
     std::erase_if(others_, [&old](const auto& each) { return old(each.first); });
   }
   table_.set_share(std::move(share));
@@ -277,6 +279,7 @@ void SyncedCluster::set_upstream_away(bool away) {
 /// lost its data: what is not in it is not gone.
 Result<void> SyncedCluster::known_store(upstream::ControlApi& api, bool upstreams) {
   ZOO_TRY(const auto uid, store_uid(api));
+  const unsigned side = upstreams ? 2 : 1;
   bool learned = false;
   {
     const std::scoped_lock lock(mutex_);
@@ -285,6 +288,10 @@ Result<void> SyncedCluster::known_store(upstream::ControlApi& api, bool upstream
       known = uid;
       learned = true;
     }
+    if (known == uid)
+      strange_ &= ~side;
+    else if ((strange_.fetch_or(side) & side) == 0)
+      queue_.add(id_, "a/", Lane::first); // which looks whether it is back
     if (known != uid)
       return fail(Code::internal,
                   "{} is not what it was: its namespace kube-system has UID {}, and had {}; "
@@ -360,7 +367,7 @@ Result<void> SyncedCluster::follow(const std::stop_token& stop) {
   watch.path = k_pods;
   watch.selectors = {{"fieldSelector", k_bound}};
   watch.found = [&](const json& pod) {
-    note(pod);
+    note(pod, listing_over);
     // What is not noted need not be kept: so this is no larger than the table.
     const auto key = pod_key(pod);
     if (!listing_over && table_.look(key)) seen.insert(key);
@@ -385,19 +392,30 @@ Result<void> SyncedCluster::follow(const std::stop_token& stop) {
   return hear_once(std::move(access), watch, parts_.patrol, stop_.get_token(), stop);
 }
 
-void SyncedCluster::note(const json& pod) {
+/// Is it as it was, but for its status? Without a generation, which pods have since
+/// Kubernetes 1.33, nobody knows; what is set of readiness gates counts, too.
+bool SyncedCluster::same_wish(const PodFacts& before, const PodFacts& now) {
+  return before.here && before.here->uid == now.terms.uid && now.terms.generation != 0 &&
+         before.terms.generation == now.terms.generation && before.texts == now.texts &&
+         now.terms.gates.empty();
+}
+
+/// `told`: by the watch; else a list has it, by which all is looked at anew.
+void SyncedCluster::note(const json& pod, bool told) {
   const auto key = pod_key(pod);
-  if (table_.size() >= PodTable::k_most && !table_.look(key)) {
+  const auto before = table_.look(key);
+  if (!before && table_.size() >= PodTable::k_most) {
     if (!crowded_.exchange(true)) tell_if_other();
     return;
   }
   PodFacts facts;
   facts.node = kube::text_at(pod, "/spec/nodeName");
   facts.terms = status_terms(pod);
+  facts.texts = fingerprint(
+      {kube::value_at(pod, "/metadata/labels"), kube::value_at(pod, "/metadata/annotations")});
   facts.shown = fingerprint(shown_status(pod, facts.terms));
-  const json::json_pointer grace("/metadata/deletionGracePeriodSeconds");
-  if (pod.contains(grace) && pod.at(grace).is_number_integer())
-    facts.grace = pod.at(grace).get<std::int64_t>();
+  const auto* const grace = kube::find_at(pod, "/metadata/deletionGracePeriodSeconds");
+  if (grace != nullptr && grace->is_number_integer()) facts.grace = grace->get<std::int64_t>();
   PodHere here;
   here.uid = facts.terms.uid;
   here.leaving = !kube::text_at(pod, "/metadata/deletionTimestamp").empty();
@@ -408,14 +426,23 @@ void SyncedCluster::note(const json& pod) {
                   kube::text_at(pod, "/status/reason").starts_with(k_no_room_reason);
   here.bound = keeps_node(facts.node);
   here.stranded = !here.bound && time_is_over(facts.node);
-  here.tokens = !token_wants(pod).empty();
+  const bool same = told && before && same_wish(*before, facts);
+  if (same) {
+    here.hash = before->here->hash;
+    here.tokens = before->here->tokens;
+  } else {
+    here.tokens = !token_wants(pod).empty();
+    // What cannot be dressed is told when it is made.
+    if (const auto dressed = dress(pod, terms())) here.hash = dressed->hash;
+  }
   // One that upstream does not run any more needs nothing there.
-  if (here.bound && !here.ended)
-    mirror_.note_pod(key, pod);
-  else
-    mirror_.drop_pod(key);
-  // What cannot be dressed is told when it is made.
-  if (const auto dressed = dress(pod, terms())) here.hash = dressed->hash;
+  const auto runs = [](const PodHere& each) { return each.bound && !each.ended; };
+  if (!same || runs(*before->here) != runs(here)) {
+    if (runs(here))
+      mirror_.note_pod(key, pod);
+    else
+      mirror_.drop_pod(key);
+  }
   const bool leaves = here.leaving;
   facts.here = std::move(here);
   if (table_.note_here(key, std::move(facts)) && known_)
@@ -451,9 +478,10 @@ void SyncedCluster::compare(const std::string& key, const json& object) {
   const auto text = kube::text_of(object);
   if (!there.owner.empty()) table_.note_bytes(key, text.size());
   if (!facts->here || facts->here->uid != there.owner) return;
-  const auto own = pod_out(mapping(), text);
-  if (!own || fingerprint(shown_status(*own, facts->terms)) != facts->shown)
-    table_.hear(key, nullptr, false);
+  const auto own = pod_out(mapping(), kube::text_of(status_alone(object)));
+  const auto status = own ? shown_status(*own, facts->terms) : json::object();
+  if (own && (facts->shows(fingerprint(status)) || !is_shown(*facts, status))) return;
+  table_.hear(key, nullptr, false);
 }
 
 /// Namespaces upstream that the cluster has deleted.
@@ -489,6 +517,10 @@ Result<SyncedCluster::Next> SyncedCluster::sweep() {
 /// Everything that upstream has of the cluster is compared with what is known.
 Result<SyncedCluster::Next> SyncedCluster::patrol() {
   if (!listed_) return Next{k_not_known};
+  {
+    const auto own = own_.take();
+    ZOO_TRY_VOID(known_store(*own, false));
+  }
   const auto lease = upstream_.take();
   ZOO_TRY_VOID(known_store(*lease, true));
   constexpr std::size_t k_page = 500;
@@ -522,9 +554,12 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
 SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
   const auto kind = work.key.substr(0, 2);
   const auto rest = work.key.substr(2);
+  // While a store is not what it was nothing is done; what its API server asks is answered.
+  if (strange_ != 0 && kind != "a/" && kind != "h/") return Next{reconcile::jittered(k_strange)};
   const auto looked = kind == "p/"   ? work_pod(rest, work.attempts)
                       : kind == "n/" ? work_node(rest)
                       : kind == "r/" ? remove_node(rest)
+                      : kind == "f/" ? Result<Next>(fill_room())
                       : kind == "l/" ? renew_leases()
                       : kind == "a/" ? patrol()
                       : kind == "d/" ? learn_dns()

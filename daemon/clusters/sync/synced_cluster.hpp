@@ -120,7 +120,8 @@ private:
   Result<void> known_store(upstream::ControlApi& api, bool upstreams);
   void run(const std::stop_token& stop); ///< the thread
   Result<void> follow(const std::stop_token& stop);
-  void note(const nlohmann::json& pod);
+  static bool same_wish(const PodFacts& before, const PodFacts& now);
+  void note(const nlohmann::json& pod, bool told);
   void set_trouble(Trouble& which, Trouble now);
   void tell_if_other();
   Result<Next> patrol();
@@ -139,9 +140,12 @@ private:
   void compare(const std::string& key, const nlohmann::json& object);
   void give_back(const std::string& key);
   void count_there(const std::string& key, const nlohmann::json& pod, bool anew = false);
-  void try_refused(const std::string& but); ///< what it takes of the share
+  /// Something of the share is free: those that it was too small for are tried soon.
+  void room_made();
+  Next fill_room();
   Result<void> take_heard(const std::string& key, const PodTable::Taken& taken);
-  Result<void> show(const std::string& key, const PodFacts& facts, const std::string& object);
+  static bool is_shown(const PodFacts& facts, const nlohmann::json& status);
+  Result<void> show(const std::string& key, const PodFacts& facts, const nlohmann::json& pod);
   /// The cluster's pod; nothing if it has gone, or is another one by now: that will be heard.
   Result<std::optional<nlohmann::json>> read_here(const std::string& key, std::string_view uid);
   Result<Next> create_pod(const std::string& key, const PodFacts& facts, unsigned attempts);
@@ -206,6 +210,7 @@ private:
   std::unordered_set<std::string> kept_;        ///< the nodes that it is to have
   std::map<std::string, Trouble> node_trouble_; ///< of nodes that are not as they should be
   std::set<std::string> nodes_seen_;            ///< that were looked at
+  std::set<std::string> nodes_had_;             ///< that the cluster had when it was followed
   std::map<std::string, Capacity> others_;      ///< what pods of others asked for on them
   /// Nodes that were taken from it, of which it perhaps has pods still: since when.
   std::map<std::string, FairQueue::Clock::time_point> leaving_;
@@ -219,6 +224,8 @@ private:
   std::atomic<bool> listed_ = false, known_ = false;
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
   std::atomic<bool> upstream_away_ = false;
+  std::atomic<unsigned> strange_ =
+      0; ///< stores that are not what they were: 1 its own, 2 upstream's
   ListTurns list_turns_{ListTurns::max()};
   /// Where the work of these keys goes on, since its time was over: one worker at a time has each.
   std::string renewed_, swept_spaces_, swept_volumes_;

@@ -17,6 +17,9 @@ namespace {
 /// Without a watch of upstream's pods: one that has ended is opened again in less than that.
 constexpr std::chrono::seconds k_unheard{5};
 
+/// That a pod was given a node, the cluster's scheduler has said itself.
+constexpr const char* k_events = "involvedObject.kind=Pod,reason!=Scheduled";
+
 } // namespace
 
 Syncer::Syncer(upstream::Upstream& upstream, net::Loop& loop, SyncerParts parts, unsigned workers)
@@ -101,8 +104,7 @@ void Syncer::follow_objects() {
   };
   events.began = [] {};
   objects_.push_back(std::make_unique<upstream::ChangeFollower>(
-      upstream_, loop_, upstream_.caller(loop_), "/api/v1/events", "involvedObject.kind=Pod",
-      std::move(events)));
+      upstream_, loop_, upstream_.caller(loop_), "/api/v1/events", k_events, std::move(events)));
   objects_.back()->start();
 }
 

@@ -37,6 +37,10 @@ std::string pod_path(const std::string& space, const std::string& name) {
 
 } // namespace
 
+std::string TokenKeeper::secrets_of(const std::string& space) const {
+  return kube::path({"api", "v1", "namespaces", upstream_namespace(room_.id, space), "secrets"});
+}
+
 Result<void> TokenKeeper::patrol() {
   std::unordered_map<std::string, std::int64_t> ends; // by the name of the Secret
   {
@@ -101,13 +105,22 @@ void TokenKeeper::put_begun(const std::string& pod, Begun begun) {
   if (begun_.size() < k_most_begun) begun_[pod] = std::move(begun);
 }
 
+void TokenKeeper::begin(const std::string& key, const json& pod) {
+  const auto facts = pods_.look(key);
+  if (!facts || !facts->here || !facts->there) return;
+  const auto done = put(key, *facts, pod, nullptr);
+  if (!done)
+    room_.queue.add(room_.id, "t/" + key, Lane::first);
+  else if (done->after)
+    room_.queue.add(room_.id, "t/" + key, Lane::first, *done->after);
+}
+
 Result<WorkNext> TokenKeeper::work(const std::string& key) {
   const auto facts = pods_.look(key);
   if (!facts || !facts->here || facts->here->leaving || facts->here->ended) return WorkNext{};
   if (!facts->there || facts->there->owner != facts->here->uid || facts->there->leaving)
-    return WorkNext{}; // it is added again when the pod is made
+    return WorkNext{}; // begin() is called when the pod is made
   const ObjectName at(key);
-  const WorkTime time;
   const auto& uid = facts->here->uid;
   auto pod = [&] {
     const auto lease = room_.own.take();
@@ -115,50 +128,59 @@ Result<WorkNext> TokenKeeper::work(const std::string& key) {
   }();
   if (!pod && pod.error().code() == Code::not_found) return WorkNext{};
   if (!pod) return fail(std::move(pod).error());
-  if (kube::text_at(*pod, "/metadata/uid") != uid) return WorkNext{};
-  const auto wants = token_wants(*pod);
-  if (wants.empty()) return WorkNext{};
+  if (kube::text_at(*pod, "/metadata/uid") != uid || token_wants(*pod).empty()) return WorkNext{};
+  auto there = [&] {
+    const auto lease = room_.as_tenant.take();
+    return (*lease).get(secrets_of(at.space) + kube::path({token_secret_name(uid)}));
+  }();
+  if (!there && there.error().code() == Code::not_found) return put(key, *facts, *pod, nullptr);
+  if (!there) return fail(std::move(there).error());
+  const auto marks = kube::texts_at(*there, "/metadata/annotations");
+  const auto mark = marks.find(k_token_annotation);
+  if (mark != marks.end() && mark->second == at.name) return put(key, *facts, *pod, *there);
+  log::warning("clusters",
+               "{}: pod {} gets no token: upstream has a Secret {} that zood has "
+               "not made",
+               room_.id, key, token_secret_name(uid));
+  return WorkNext{std::chrono::minutes(5), true};
+}
 
-  const auto lease = room_.as_tenant.take();
-  const auto collection =
-      kube::path({"api", "v1", "namespaces", upstream_namespace(room_.id, at.space), "secrets"});
-  const auto path = collection + kube::path({token_secret_name(uid)});
-  const auto there = (*lease).get(path);
-  if (!there && there.error().code() != Code::not_found) return fail(there.error());
+Result<WorkNext> TokenKeeper::put(const std::string& key, const PodFacts& facts, const json& pod,
+                                  const json& there) {
+  const ObjectName at(key);
+  const WorkTime time;
   const auto now = kube::unix_now();
-  if (there) {
-    const auto marks = kube::texts_at(*there, "/metadata/annotations");
-    const auto mark = marks.find(k_token_annotation);
-    if (mark == marks.end() || mark->second != at.name) {
-      log::warning("clusters",
-                   "{}: pod {} gets no token: upstream has a Secret {} that zood has "
-                   "not made",
-                   room_.id, key, token_secret_name(uid));
-      return WorkNext{std::chrono::minutes(5), true};
-    }
-  }
+  const auto& uid = facts.here->uid;
+  const auto wants = token_wants(pod);
   auto begun = take_begun(key, uid);
   auto& [whose, tokens, ends, since] = begun;
   while (tokens.size() < wants.size()) {
     const auto& want = wants[tokens.size()];
-    auto token = ask(*pod, want.audience, want.seconds, ends);
+    auto token = ask(pod, want.audience, want.seconds, ends);
     if (token) tokens.emplace_back(want.key, *std::move(token));
     if (token && (!time.over() || tokens.size() == wants.size())) continue;
     put_begun(key, std::move(begun));
     if (!token) return fail(std::move(token).error());
     return WorkNext{std::chrono::milliseconds(0)};
   }
+  if (tokens.empty()) return WorkNext{};
   ZOO_TRY(auto body, object_in(room_.mapping(), "", "Secret",
-                               token_secret(at.space, at.name, uid, facts->there->uid, tokens)));
+                               token_secret(at.space, at.name, uid, facts.there->uid, tokens)));
   body["metadata"]["annotations"][k_token_annotation] = at.name;
   body["metadata"]["annotations"][k_ends_annotation] = std::to_string(ends);
-  room_.pace.spend(kube::text_of(body).size());
-  if (there) {
-    body["metadata"]["resourceVersion"] = (*there)["metadata"]["resourceVersion"];
-    ZOO_TRY_VOID((*lease).update(path, body).map([](const auto&) {}));
-  } else {
-    ZOO_TRY_VOID((*lease).create(collection, body).map([](const auto&) {}));
-  }
+  const auto collection = secrets_of(at.space);
+  if (!there.is_null())
+    body["metadata"]["resourceVersion"] = kube::value_at(there, "/metadata/resourceVersion");
+  auto text = kube::text_of(body);
+  room_.pace.spend(text.size());
+  const auto lease = room_.as_tenant.take();
+  if (there.is_null())
+    ZOO_TRY_VOID((*lease).create_text(collection, std::move(text)).map([](const auto&) {}));
+  else
+    ZOO_TRY_VOID(
+        (*lease)
+            .update_text(collection + kube::path({token_secret_name(uid)}), std::move(text))
+            .map([](const auto&) {}));
   return WorkNext{std::chrono::seconds(token_renewal(now, ends) - now)};
 }
 

@@ -25,6 +25,9 @@ public:
   /// Everything that upstream has was read anew: pods without a Secret, or with one that ends soon,
   /// are looked at. Blocking.
   Result<void> patrol();
+  /// The pod, as the cluster has it, was made upstream in this moment: its Secret is not there yet.
+  /// Whatever is in the way is left to work(). Blocking.
+  void begin(const std::string& key, const nlohmann::json& pod);
   /// A key of the queue without "t/": the pod's tokens are there, and are got again in time.
   /// Blocking.
   Result<WorkNext> work(const std::string& pod);
@@ -37,6 +40,10 @@ private:
     std::int64_t ends = 0;                                   ///< the first of them
     WorkTime::Clock::time_point since = WorkTime::Clock::now();
   };
+  /// `there`: the Secret as upstream has it; null: it has none.
+  Result<WorkNext> put(const std::string& key, const PodFacts& facts, const nlohmann::json& pod,
+                       const nlohmann::json& there);
+  std::string secrets_of(const std::string& space) const; ///< of a namespace of the cluster
   Begun take_begun(const std::string& pod, const std::string& uid);
   void put_begun(const std::string& pod, Begun begun);
   Result<std::string> ask(const nlohmann::json& pod, std::string_view audience,

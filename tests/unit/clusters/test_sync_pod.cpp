@@ -662,6 +662,56 @@ TEST_CASE("refusals are counted while their pods are there, and what gave room s
   CHECK(table.size() == 0);
 }
 
+TEST_CASE("when there is room, as many are tried again as fit") {
+  PodTable table;
+  StoredBytes stored;
+  table.use(stored);
+  table.set_share({{"cpu", q("4")}});
+  const auto want = [&](const std::string& key, const char* cpu) {
+    PodFacts facts;
+    facts.here.emplace();
+    facts.here->uid = key;
+    table.note_here(key, std::move(facts));
+    if (table.reserve(key, {{"cpu", q(cpu)}})) table.set_told(key, 7);
+  };
+  const auto fitting = [&](std::size_t most) {
+    auto out = table.fitting(most);
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  want("a/1", "4");
+  want("a/2", "3");
+  want("a/3", "3");
+  want("a/4", "5");
+  want("a/5", "1");
+  CHECK(table.refused() == 4);
+  CHECK(fitting(9).empty());
+  REQUIRE(table.uncount("a/1"));
+  // One of three and that of one; never that of five.
+  auto some = fitting(9);
+  REQUIRE(some.size() == 2);
+  CHECK((some[0] == "a/2" || some[0] == "a/3"));
+  CHECK(some[1] == "a/5");
+  CHECK(table.fitting(1).size() == 1);
+  // One that is counted is not tried again, nor one that was refused for another reason.
+  CHECK_FALSE(table.reserve("a/5", {{"cpu", q("1")}}));
+  table.set_told("a/5", 8);
+  some = fitting(9);
+  REQUIRE(some.size() == 1);
+  CHECK(some[0] != "a/5");
+  SUBCASE("of bytes, too") {
+    const auto key = some[0];
+    CHECK_FALSE(table.reserve(key, {{"cpu", q("3")}}));
+    stored.set(0, StoredBytes::k_most);
+    CHECK_FALSE(table.hold_bytes(key, 2000));
+    table.uncount(key);
+    table.reserve(key == "a/2" ? "a/3" : "a/2", {{"cpu", q("3")}});
+    CHECK(fitting(9).empty());
+    stored.set(2000, 0);
+    CHECK(fitting(9) == std::vector<std::string>{key});
+  }
+}
+
 TEST_CASE("what was heard is bounded, and a list that is older changes nothing") {
   PodTable table;
   const auto large = std::make_shared<const std::string>(PodTable::k_most_heard, 'x');
