@@ -42,7 +42,7 @@ Result<void> check_template_keys(const json& space, const json& before, const Ac
   for (const auto& [member, from] : {std::pair{"labels", &account.space_labels},
                                      std::pair{"annotations", &account.space_annotations}}) {
     for (const auto& [key, value] : *from) {
-      const auto at = json::json_pointer("/metadata") / member / key;
+      const auto at = (json::json_pointer("/metadata") / member / key).to_string();
       const auto had = kube::value_at(before, at);
       const auto has = kube::value_at(space, at);
       if (had == has || has == value) continue;
