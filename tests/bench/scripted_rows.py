@@ -141,6 +141,7 @@ class Rows(cluster_rows.Rows):
         with self.costs(direct, pods):
             made = self.make_pods(self.admin, each, "direct", spaces)
         direct = {**self.figures(made), **direct}
+        upstream = Api(self.kubectl, self.admin, self.tmp)  # it closes connections that were idle for so long
         for space in spaces:
             upstream.ask("DELETE", f"/api/v1/namespaces/{space}/pods")
         self.until("they are gone", lambda: not upstream.ask("GET", "/api/v1/pods?labelSelector=bench&limit=1")["items"])
@@ -156,6 +157,7 @@ class Rows(cluster_rows.Rows):
         through = {**self.figures(made), **through, "ratio": made["all_s"] / direct["all_s"]}
         through.update(cpu_ms_pod=through["cpu_s_zood"] / pods * 1000, rss_kib_pod=(self.rss_kib(self.zood) - memory) / pods)
         self.remove_clusters(names)
+        upstream = Api(self.kubectl, self.admin, self.tmp)
         for space in spaces:
             upstream.ask("DELETE", f"/api/v1/namespaces/{space}")
         return {"direct": direct, "zood": through}
