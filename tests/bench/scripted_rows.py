@@ -83,6 +83,7 @@ class Rows(cluster_rows.Rows):
         return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith((family + "{", family + " ")))
 
     def all_backlog(self):
+        """Not to be asked for often: zood looks at the memory of each process of the planes for it."""
         return self.metric("zood_virtual_cluster_backlog")
 
     def planes_pids(self):
@@ -116,7 +117,7 @@ class Rows(cluster_rows.Rows):
         asked = "zood_upstream_request_duration_seconds_count"
         before, requests = self.spent(), self.metric(asked)
         yield
-        self.until("nothing is left to be done", lambda: self.all_backlog() == 0)
+        self.until("nothing is left to be done", lambda: self.all_backlog() == 0, 1800, 1)
         for name, now in self.spent().items():
             out[f"cpu_s_{name}"] = round(now - before[name], 2)
         out["requests_pod"] = round((self.metric(asked) - requests) / pods, 2)
@@ -177,7 +178,7 @@ class Rows(cluster_rows.Rows):
         alone = self.make_pods(others, 2, "alone")
         self.calm()
         with subprocess.Popen(self.generator(crowd, many, "many"), stdout=subprocess.PIPE, text=True) as process:
-            self.until("the greedy ones wait", lambda: self.all_backlog() >= greedy * many / 10 or process.poll() is not None)
+            self.until("the greedy ones wait", lambda: self.all_backlog() >= greedy * many / 10 or process.poll() is not None, pause=0.5)
             beside = self.make_pods(others, 2, "beside")
             left = process.poll() is None  # else it was not beside them to the end
             crowded = self.heard(process.communicate()[0])
