@@ -75,26 +75,32 @@ class Api:
 
 
 class Rows:
+    upstream_words = ("--nodes", "4")  # of tests/upstream/up start
+
     def start(self):
         self.check_build()
         self.zoobench = self.build_zoobench()
         say("== upstream of virtual clusters")
-        self.start_upstream("--nodes", "4")
+        self.start_upstream(*self.upstream_words)
         up = ROOT / "tests/upstream/up"
         version = subprocess.run([up, "versions"], check=True, capture_output=True, text=True).stdout.split()[0]
-        subprocess.run([ROOT / "packaging/control-planes", version, "--into", self.tmp / "kubernetes"], check=True, stdout=subprocess.DEVNULL)
-        port = 21000 + random.randrange(110) * 100
+        self.lay_programs(version, self.tmp / "kubernetes")
+        port = 21000 + random.randrange(55) * 200
         self.config = f"""drain_timeout: 1s
 clusters:
   enabled: true
   upstream_crd: false
   binaries: {self.tmp}/kubernetes
   addresses: 127.{random.randrange(66, 250)}.{random.randrange(256)}.0/24
-  ports: {port}-{port + 99}
+  ports: {port}-{port + 199}
 """
         say("== zood for virtual clusters")
         self.ends.append(self.end_keeper)  # behind zood, which would start another one
         self.start_zood()
+
+    def lay_programs(self, version, folder):
+        """Puts the programs of control planes of that version there, as zood looks for them."""
+        subprocess.run([ROOT / "packaging/control-planes", version, "--into", folder], check=True, stdout=subprocess.DEVNULL)
 
     def end_keeper(self):
         lock = self.zood_dir / "clusters/keeper.lock"
@@ -114,6 +120,16 @@ clusters:
         path = self.tmp / f"cluster-{name}{''.join(flags)}.kubeconfig"
         self.ctl("cluster", "connect", name, *flags, "--kubeconfig-file", path)
         return path
+
+    def access_itself(self, name, path):
+        """A kubeconfig of its API server, without zood's door between; the address of that, and the server that others name."""
+        text = self.access(name).read_text()
+        place = json.loads((self.zood_dir / "clusters" / self.get(name)["status"]["id"] / "keeper/plan.json").read_text())
+        address = place["components"][1]["address"] + ":26443"
+        server = next(line.split("server: ")[1].strip().strip('"') for line in text.splitlines() if "server: " in line)
+        path.touch(0o600)
+        path.write_text(text.replace(server, f"https://{address}"))
+        return address, server
 
     @staticmethod
     def pss_mib(pid):
@@ -189,14 +205,9 @@ clusters:
         """GET a small ConfigMap of a virtual cluster, one client: at its API server itself, through zood's door, and through HAProxy's
         TCP mode, which hands the same bytes on, if there is one"""
         self.ctl("cluster", "create", "asked")
-        door = self.access("asked")
+        door, direct = self.access("asked"), self.tmp / "cluster-itself.kubeconfig"
+        address, server = self.access_itself("asked", direct)
         text = door.read_text()
-        place = json.loads((self.zood_dir / "clusters" / self.get("asked")["status"]["id"] / "keeper/plan.json").read_text())
-        address = place["components"][1]["address"] + ":26443"
-        server = next(line.split("server: ")[1].strip().strip('"') for line in text.splitlines() if "server: " in line)
-        direct = self.tmp / "cluster-itself.kubeconfig"
-        direct.write_text(text.replace(server, f"https://{address}"))
-        direct.chmod(0o600)
         subprocess.run([self.kubectl, "--kubeconfig", door, "create", "configmap", "small", "--from-literal=a=b"], check=True, stdout=subprocess.DEVNULL)
         path = "/api/v1/namespaces/default/configmaps/small"
         sides = {"direct": dict(kubeconfig=direct, path=path), "zood": dict(kubeconfig=door, path=path, pid=str(self.zood))}

@@ -2,7 +2,7 @@
 
 // Command zoobench drives one Kubernetes API endpoint with one workload and prints one line of JSON.
 //
-//	zoobench -kubeconfig K -scenario get|list|beside|pages|create|watch|watches|grants|informers|fill|connect|attack|paced [-c N] [-d 5s] [-pid P,P...] ...
+//	zoobench -kubeconfig K -scenario get|list|beside|pages|create|watch|watches|grants|informers|fill|connect|attack|paced|clusters [-c N] [-d 5s] [-pid P,P...] ...
 //
 // With -pid it also tells the CPU time that these processes spent and their resident memory, as the operating system
 // accounts for them, so that two proxies can be compared on a machine whose speed drifts.
@@ -29,23 +29,24 @@ import (
 )
 
 var (
-	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test (attack, get, list, create: of each user, separated by commas; informers: a folder of them)")
+	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test (attack, get, list, create: of each user, separated by commas; informers: a folder of them; clusters: one, or a folder of them)")
 	writer     = flag.String("writer", "", "kubeconfig that makes the changes (watch, watches, grants); watch without it: -kubeconfig")
-	scenario   = flag.String("scenario", "get", "get, list, beside, pages, create, handshake, watch, watches, grants, informers, fill, connect, attack or paced")
+	scenario   = flag.String("scenario", "get", "get, list, beside, pages, create, handshake, watch, watches, grants, informers, fill, connect, attack, paced or clusters")
 	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list, handshake, attack, paced; beside: paths, separated by commas, all at once; pages: and all that follow it) or to watch (informers: paths, separated by commas)")
-	ns         = flag.String("ns", "default", "namespaces written to (create, watch, watches, grants, fill), separated by commas; create of spaces: their account")
+	ns         = flag.String("ns", "default", "namespaces written to (create, watch, watches, grants, fill, clusters), separated by commas; create of spaces: their account")
 	accept     = flag.String("accept", "application/json", "Accept header")
 	encoding   = flag.String("encoding", "gzip", "what client-go asks for: gzip, or identity")
 	conc       = flag.Int("c", 8, "concurrent requests, watchers, or connections")
-	dur        = flag.Duration("d", 5*time.Second, "how long to measure")
+	dur        = flag.Duration("d", 5*time.Second, "how long to measure, or to wait at most (clusters)")
 	rate       = flag.Int("rate", 100, "writes a second (watch), requests (paced)")
 	hear       = flag.String("hear", "all", "who must hear each change (watch): all watchers, or none (grants: one, or none)")
 	anew       = flag.Bool("anew", false, "a connection for each request (attack)")
 	sessions   = flag.String("sessions", "new", "of TLS, where each request has a connection of its own (handshake): new or resumed")
-	count      = flag.Int("n", 1000, "objects (fill), watches on each connection (watches)")
+	count      = flag.Int("n", 1000, "objects (fill), watches on each connection (watches), pods in each namespace (clusters)")
 	first      = flag.Int("first", 0, "number of the first object (fill)")
 	kind       = flag.String("kind", "configmap", "object kind (fill): configmap, pod, persistentvolume, ipaddress or customresourcedefinition; (create): configmap, namespace or space")
-	prefix     = flag.String("prefix", "bench", "what names of objects begin with (fill)")
+	prefix     = flag.String("prefix", "bench", "what names of objects begin with (fill, clusters)")
+	tokens     = flag.Bool("tokens", true, "whether pods have tokens of their account (clusters)")
 	pids       = flag.String("pid", "", "processes whose CPU and memory are read, separated by commas")
 )
 
@@ -55,7 +56,7 @@ type figures map[string]any
 func main() {
 	flag.Parse()
 	out := figures{"scenario": *scenario}
-	if many := map[string]func(figures){"attack": attack, "informers": informers}[*scenario]; many != nil {
+	if many := map[string]func(figures){"attack": attack, "informers": informers, "clusters": clusters}[*scenario]; many != nil {
 		many(out)
 		must(json.NewEncoder(os.Stdout).Encode(out))
 		return
