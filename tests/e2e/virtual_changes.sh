@@ -32,10 +32,11 @@ here_is() { [[ $(as t1 get pod "$1" -o json | jq -r "$2") == "$3" ]]; }
 
 check "a pod without wishes" as t1 run plain --image=registry.example/x
 eventually "runs" 60 there_is plain .status.phase Running
+expect "in the class that it has without the quota" BestEffort "$(there plain .status.qosClass)"
 quota() { upstream get resourcequota -n "$id-default" "$1" -o json | jq -r "$2"; }
-expect "the upstream holds the share, too" "4 8Gi" "$(quota zoo-share-requests '.spec.hard | "\(.["requests.cpu"]) \(.["requests.memory"])"')"
+expect "the upstream holds the share, too" "4 8Gi" "$(quota zoo-share '.spec.hard | "\(.["requests.cpu"]) \(.["requests.memory"])"')"
 expect "and the number of pods" 500 "$(quota zoo-share .spec.hard.pods)"
-check_fails "should zood's own count be wrong" 'exceeded quota: zoo-share-requests' upstream --as "zoo:$id" --as-group zoo:tenants run fat -n "$id-default" \
+check_fails "should zood's own count be wrong" 'exceeded quota: zoo-share' upstream --as "zoo:$id" --as-group zoo:tenants run fat -n "$id-default" \
   --image=registry.example/x --overrides='{"spec":{"containers":[{"name":"fat","image":"registry.example/x","resources":{"requests":{"cpu":"5","memory":"1Mi"}}}]}}'
 check "it goes" as t1 delete pod plain --timeout=60s
 

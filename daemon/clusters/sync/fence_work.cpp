@@ -45,23 +45,24 @@ Result<void> SyncedCluster::open_namespace(const std::string& name_space) {
 /// As zood: the cluster's user writes no quotas.
 Result<void> SyncedCluster::keep_fence(upstream::ControlApi& api, const std::string& name_space,
                                        const Capacity& share) {
+  const auto wanted = share_fence(share);
+  if (!wanted) return {};
   const auto quotas = kube::path(
       {"api", "v1", "namespaces", upstream_namespace(id_, name_space), "resourcequotas"});
-  for (const auto& wanted : share_fence(share)) {
-    const auto path = quotas + kube::path({kube::text_at(wanted, "/metadata/name")});
-    auto there = api.get(path);
-    if (!there && there.error().code() == Code::not_found) {
-      there = api.create(quotas, wanted);
-      if (!there && there.error().code() != Code::already_exists) return fail(there.error());
-      continue;
-    }
-    if (!there) return fail(there.error());
-    if (same_amounts(*there, wanted)) continue;
-    auto next = *std::move(there);
-    next["spec"]["hard"] = wanted["spec"]["hard"];
-    ZOO_TRY_VOID(api.update(path, next));
+  const auto path = quotas + kube::path({kube::text_at(*wanted, "/metadata/name")});
+  auto there = api.get(path);
+  if (!there && there.error().code() == Code::not_found) {
+    const auto made = api.create(quotas, *wanted);
+    return made || made.error().code() == Code::already_exists ? Result<void>()
+                                                               : fail(made.error());
   }
-  return {};
+  if (!there) return fail(there.error());
+  if (same_amounts(*there, *wanted)) return {};
+  auto next = *std::move(there);
+  next["spec"]["hard"] = (*wanted)["spec"]["hard"];
+  ZOO_TRY_VOID(api.update(path, next).map([](const auto&) {}));
+  // A zood before this one has kept cpu and memory of the same share in a quota of their own.
+  return api.remove(quotas + "/zoo-share-requests");
 }
 
 } // namespace zoo::clusters::sync

@@ -13,51 +13,26 @@ using nlohmann::json;
 constexpr const char* k_name = "zoo-share";
 constexpr std::array k_computed = {"cpu", "memory"};
 
-json quota(std::string name, json hard) {
-  return {{"apiVersion", "v1"},
-          {"kind", "ResourceQuota"},
-          {"metadata", {{"name", std::move(name)}}},
-          {"spec", {{"hard", std::move(hard)}}}};
-}
-
 bool is_computed(const std::string& name) { return name == k_computed[0] || name == k_computed[1]; }
-
-bool asks(const json& container) {
-  const json::json_pointer requests("/resources/requests"), limits("/resources/limits");
-  for (const auto& at : {requests, limits})
-    if (container.contains(at) && container.at(at).is_object())
-      for (const auto& each : container.at(at).items())
-        if (is_computed(each.key())) return true;
-  return false;
-}
 
 } // namespace
 
-std::vector<json> share_fence(const Capacity& share) {
-  std::vector<json> out;
-  if (share.empty()) return out;
-  json computed = json::object(), others = json::object();
+std::optional<json> share_fence(const Capacity& share) {
+  if (share.empty()) return std::nullopt;
+  json hard = json::object();
   for (const auto& [name, amount] : share_capacity(share)) {
-    if (is_computed(name))
-      computed["requests." + name] = amount.text();
-    else if (name == "pods")
-      others[name] = amount.text();
-    else if (name.find('/') != name.npos) // an extended resource; no other one is counted by quotas
-      others["requests." + name] = amount.text();
+    if (name == "pods")
+      hard[name] = amount.text();
+    else if (is_computed(name) || name.find('/') != name.npos) // quotas count no others
+      hard["requests." + name] = amount.text();
   }
-  out.push_back(quota(k_name, std::move(others)));
-  if (computed.empty()) return out;
-  out.push_back(quota(std::string(k_name) + "-requests", std::move(computed)));
-  out.back()["spec"]["scopes"] = json::array({"NotBestEffort"});
-  return out;
+  return json{{"apiVersion", "v1"},
+              {"kind", "ResourceQuota"},
+              {"metadata", {{"name", k_name}}},
+              {"spec", {{"hard", std::move(hard)}}}};
 }
 
 void dress_for_fence(json& spec) {
-  bool any = false;
-  for (const char* list : {"/initContainers", "/containers"})
-    for (const auto& each : kube::list_at(spec, list))
-      any = any || asks(each);
-  if (!any) return;
   for (const char* list : {"initContainers", "containers"}) {
     if (!spec.contains(list) || !spec[list].is_array()) continue;
     for (auto& container : spec[list]) {

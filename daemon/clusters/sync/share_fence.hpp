@@ -5,21 +5,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string_view>
-#include <vector>
 
 /// A second hold on a share, which the upstream keeps: should zood's ledger be wrong, no namespace
 /// of a cluster takes more than the whole share. Pure.
 namespace zoo::clusters::sync {
 
-/// ResourceQuotas for one namespace, without the namespace's name: `zoo-share` for pods and
-/// extended resources, and `zoo-share-requests` for cpu and memory of pods that ask for any, since
-/// a quota of these refuses pods that do not. None for a share of nothing.
-std::vector<nlohmann::json> share_fence(const Capacity& share);
+/// ResourceQuota `zoo-share` for one namespace, without the namespace's name: pods, cpu, memory and
+/// extended resources. Nothing for a share of nothing.
+std::optional<nlohmann::json> share_fence(const Capacity& share);
 
-/// Has each container of a pod that asks for anything ask for cpu and memory, be it zero: what the
-/// quota demands, and what changes neither its place nor its class. A pod that asks for nothing
-/// stays so.
+/// Has each container ask for cpu and memory, be it zero: a quota of these refuses pods that do
+/// not, and a zero changes neither the place of a pod nor its class.
 void dress_for_fence(nlohmann::json& spec);
 
 /// Did the quota refuse it? `message`: of the upstream. Its counts follow what has gone within
