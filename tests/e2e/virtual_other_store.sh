@@ -6,6 +6,7 @@
 # The upstream is away, and then its etcd is swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other
 # store lacks, be it pods, nodes, classes, volumes or Services; a cluster that is ordered in the first store stays; nothing of the cluster
 # is made in the other one, and nothing there is taken for a cluster's that is deleted meanwhile; and with the first store all goes on.
+# A cluster that is deleted while the upstream is away waits for it, and goes by itself.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
@@ -70,6 +71,25 @@ kept=$(for key in /registry/namespaces/zoo-system /registry/serviceaccounts/zoo-
 done)
 require "zood's account is known" test "$(wc -l <<<"$kept")" = 2
 version=$(upstream version -o json | jq -r '.serverVersion.gitVersion | ltrimstr("v")')
+require "a cluster that is to go" ctl cluster create t4 --node kwok-1 --dns none
+eventually "has something upstream" 90 condition_is t4 Synced "True Synced"
+going=$(cluster_id t4)
+check "a pod of it" in_cluster t4 run x --image=registry.example/x
+pod_there() { upstream get pod -n "$going-default" x; }
+eventually "too" 60 pod_there
+check "the upstream goes away" "$ZOO_UPSTREAM" stop --dir "$up"
+check_status "then it cannot go" 7 ctl cluster delete t4 --timeout 5s
+says_why() { [[ $(field t4 .status.message) == "what it has upstream to go: cannot connect to "* ]]; }
+eventually "which it says, and why" 60 says_why
+expect "it is on its way" Deleting "$(field t4 .status.phase)"
+require "the upstream is back" "$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 300 --kubernetes "$version" --nodes 2
+fourth_gone() { ! ctl cluster get t4 2>/dev/null; }
+eventually "and it goes by itself" 120 fourth_gone
+expect "with all that it had upstream" "" "$(upstream get namespaces -o name | grep -F "$going-")"
+expect "and its processes" "" "$(processes_in "$zood_dir/clusters/$going")"
+eventually "the other cluster is in step again" 150 condition_is t1 Synced "True Synced"
+expect "with all that it had" "$before" "$(state)"
+
 # failures NODE: how many times it was looked for there in vain.
 failures() { grep -cE "$id: n/$1: " "$zood_dir.log"; }
 failed_before=$(failures kwok-1)

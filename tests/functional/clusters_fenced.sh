@@ -3,10 +3,13 @@
 # covers: keeper clusters app
 # timeout: 300
 # What the kernel holds a control plane to: files of its own cluster (Landlock), bounds of a cgroup below the keeper's, which the next keeper finds
-# again, and, where the keeper is root, the rights of a user of its own (clusters.uid_base), beside a zood that is not root. Where the machine
+# again, and, where the keeper is root, the rights of a user of its own (clusters.uid_base), beside a zood that is not root: of all keys
+# and tokens that zood has, its programs read those of their own cluster. Where the machine
 # has one of these not, control planes work all the same, and doctor says what is not in force.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/clusters/lib.bash"
+# shellcheck source=tests/upstream/go-env.sh
+. "$zoo_root/tests/upstream/go-env.sh"
 
 base=0 as_unit=() # clusters.uid_base; what the keeper's unit lets it do
 if ((EUID == 0)); then
@@ -134,6 +137,53 @@ door.connect(sys.argv[2])' "$2" "$3")
   check_fails "zood's keys" 'Permission denied' in_place . "$one" cat master.key
   check_fails "the environment of the other one's programs" 'Permission denied' in_place . "$one" cat "/proc/$(component_pid t2 etcd)/environ"
   check_fails "and these end by no signal of his" 'not permitted' in_place . "$one" bash -c "kill -0 $(component_pid t2 etcd)"
+  # All files of zood's directory and the host's credential, by whole paths and from where the programs of t1 begin. Its own begin with "./".
+  seeker=$(go_program "$zoo_root/tests/functional/clusters/seeker") || { failed "build the seeker" <<<"see above"; exit 1; }
+  programs=$TMPDIR/kubernetes/$zoo_clusters_version
+  install -m 755 "$seeker" "$programs/seeker"
+  # files_in FILE WORD: of which a seeker has said that. secrets_in FILE: what it has found; files of etcd may be put aside meanwhile.
+  files_in() { sed -nE "s/^seek: $2 //p" "$1" | sed "s|^$zood_dir/clusters/$id/|./|" | sort -u; }
+  secrets_in() { files_in "$1" found | grep -v '/etcd/'; }
+  # look_as_root: the list of files, and what root finds in these. It changes with the certificates.
+  look_as_root() (
+    cd "$zood_dir/clusters/$id" || exit
+    {
+      find . -type f
+      find ../.. -path "../../clusters/$id" -prune -o -type f -print
+      find "$zood_dir" "$ZOO_E2E_KUBECONFIG" -type f
+      printf '/proc/%s/environ\n' "${zood_pids[$zood_dir]}" "$(component_pid t2 etcd)"
+    } | install -m 644 /dev/stdin "$programs/seek.list"
+    "$programs/seeker" "$programs/seek.list" >"$TMPDIR/all"
+  )
+  check "root looks at all of it" look_as_root
+  for each in ./pki/apiserver.key ./pki/ca.key ./pki/sa.key "../../clusters/$other/pki/ca.key" ../../master.key ../../upstream.token "$ZOO_E2E_KUBECONFIG"; do
+    check "root finds $each" grep -qxF -- "$each" <(secrets_in "$TMPDIR/all")
+  done
+  # finds_its_own WHO FILE
+  finds_its_own() {
+    expect "$1 finds the keys of its cluster" "$(secrets_in "$TMPDIR/all" | grep '^\./')" "$(secrets_in "$2" | grep '^\./')"
+    expect "and nothing of what is not its own" "" "$(files_in "$2" '(found|read)' | grep -v '^\./')"
+  }
+  in_place "clusters/$id" "$one" "$programs/seeker" "$programs/seek.list" >"$TMPDIR/by-user"
+  finds_its_own "its user" "$TMPDIR/by-user"
+  # seek_inside WHO: the same by a program of t1's control plane, in place of its scheduler for a moment.
+  seek_inside() {
+    local log=$zood_dir/clusters/$id/log/kube-scheduler.log lines pid
+    lines=$(wc -l <"$log") pid=$(component_pid t1 kube-scheduler)
+    mv "$programs/kube-scheduler" "$programs/aside" && ln "$programs/seeker" "$programs/kube-scheduler"
+    kill -KILL "$pid"
+    sought() { tail -n "+$((lines + 1))" "$log" | says_line -xF 'seek: end'; }
+    eventually "$1 looks for secrets" 60 sought
+    tail -n "+$((lines + 1))" "$log" >"$TMPDIR/inside"
+    pid=$(component_pid t1 kube-scheduler)
+    mv -f "$programs/aside" "$programs/kube-scheduler"
+    kill -KILL "$pid"
+    scheduler_runs() { [[ $(field t1 '.status.components[] | select(.name == "kube-scheduler") | "\(.phase) \(.pid)"') =~ ^running\ ([0-9]+)$ && ${BASH_REMATCH[1]} != "$pid" ]]; }
+    eventually "its scheduler is there again" 60 scheduler_runs
+    finds_its_own "$1" "$TMPDIR/inside"
+    expect "nothing of zood's was left open to it" "" "$(grep -F "seek: holds $zood_dir" "$TMPDIR/inside" | grep -vF -- "$log")"
+  }
+  seek_inside "its program"
   expect "keys are zood's and the group's that is he" "640 $zood_user $one" "$(stat -c '%a %u %g' "$zood_dir/clusters/$id/pki/ca.key")"
   expect "data his own" "700 $one $one" "$(stat -c '%a %u %g' "$zood_dir/clusters/$id/etcd")"
   check "the next certificates" ctl cluster certs rotate t1
@@ -163,6 +213,10 @@ YAML
   check "it starts" ctl cluster resume t1
   expect "as zood's user" "$zood_user" "$(user_of "$(component_pid t1 etcd)")"
   check "with its data" in_cluster t1 get namespace mine
+  check "root looks at all of it" look_as_root
+  in_place "clusters/$id" "$zood_user" "$programs/seeker" "$programs/seek.list" >"$TMPDIR/by-user"
+  expect "that user alone may read all that zood may" "$(secrets_in "$TMPDIR/all")" "$(secrets_in "$TMPDIR/by-user")"
+  ((landlock <= 0)) || seek_inside "its program behind its fence alone"
   expect "all of it is zood's again" "" "$(find "$zood_dir/clusters/$id" ! -user "$zood_user" -o -perm /077)"
   another_keeper
   expect_match "doctor tells who keeps another user" "one runs as another user than they would start as now, until they are paused and resumed: $id" "$(doctor)"

@@ -19,8 +19,8 @@ id=$(cluster_id t1)
 check "its kubeconfig" ctl cluster connect t1 --kubeconfig-file "$TMPDIR/t1.kubeconfig"
 is_there() { upstream get pods -n "$id-kube-system" -o name | says_line pod/coredns; }
 eventually "CoreDNS is upstream" 60 is_there
-upstream get service kube-dns -n "$id-kube-system" >/dev/null 2>&1 ||
-  skip "Services of virtual clusters are not mirrored upstream yet: nothing answers at the address of kube-dns"
+has_address() { [[ $(upstream get service kube-dns -n "$id-kube-system" -o 'jsonpath={.spec.clusterIP}') == "$(as t1 -n kube-system get service kube-dns -o 'jsonpath={.spec.clusterIP}')" ]]; }
+eventually "and its Service, at the address that it has in the cluster" 60 has_address
 require "it runs" as t1 -n kube-system wait --for=condition=Available deployment/coredns --timeout=120s
 
 serves() { # NAME MEMBERS

@@ -3,11 +3,13 @@
 # covers: clusters
 # timeout: 300
 # Pods of a virtual cluster that really run: the cluster's API server reaches them and what is behind its Services, and nobody else's; a
-# resize, an ephemeral container and a readiness gate come down and what kubelets say of them comes up.
+# resize, an ephemeral container and a readiness gate come down and what kubelets say of them comes up; a host is drained, so that
+# nothing else may run meanwhile.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 at_end() {
+  upstream uncordon node-2 >/dev/null
   upstream delete pod "other-$$" --ignore-not-found --wait=false >/dev/null
   ctl cluster delete t1 --ignore-not-found --timeout 60s >/dev/null 2>&1
   end_keeper
@@ -72,3 +74,28 @@ eventually "runs" 60 says Running status gated .status.phase
 expect "and is not ready" False "$(status gated '.status.conditions[] | select(.type == "Ready") | .status')"
 check "somebody in the cluster opens it" as t1 patch pod gated --subresource status --type strategic -p '{"status":{"conditions":[{"type":"example.com/open","status":"True"}]}}'
 require "and it is" ready t1 pod/gated
+
+# ---- the platform drains a host ----------------------------------------------------------------------------------------
+
+apart=$(pod moves "$busybox" '{"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100,
+  "podAffinityTerm": {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "moves"}}}}]}}}' -- sleep 3600 |
+  jq -c '{apiVersion: "apps/v1", kind: "Deployment", metadata: {name: "moves"}, spec: {replicas: 2, selector: {matchLabels: {app: "moves"}}, template: {metadata: {labels: {app: "moves"}}, spec: .spec}}}')
+check "a Deployment" create t1 "$apart"
+require "runs" as t1 rollout status deployment/moves --timeout=90s
+# moves KUBECTL...: the Deployment's pods that are not going, in the cluster or upstream. nodes_of: where such are.
+moves() { "$@" get pods -l app=moves -o json | jq -c '.items[] | select(.metadata.deletionTimestamp == null)'; }
+nodes_of() { jq -r .spec.nodeName | sort | xargs; }
+expect "on both hosts" "node-1 node-2" "$(moves upstream -n "$id-default" | nodes_of)"
+there=$(moves upstream -n "$id-default" | jq -r 'select(.spec.nodeName == "node-2") | .metadata.uid')
+here=$(moves as t1 | jq -r 'select(.spec.nodeName == "node-2") | .metadata.uid')
+check "the platform drains one of them" upstream drain node-2 --pod-selector=app=moves --force --timeout=90s
+expect_no_match "which evicts what is there" "$there" "$(upstream get pods -n "$id-default" -o 'jsonpath={.items[*].metadata.uid}')"
+cordoned() { [[ $(as t1 get node node-2 -o 'jsonpath={.spec.unschedulable}') == "$1" ]]; }
+eventually "the cluster sees that nothing is scheduled on it" 30 cordoned true
+expect "and that the other one is as it was" "" "$(as t1 get node node-1 -o 'jsonpath={.spec.unschedulable}')"
+moved() { [[ $(moves as t1 | nodes_of) == "node-1 node-1" && $(moves upstream -n "$id-default" | nodes_of) == "node-1 node-1" ]]; }
+eventually "its controllers make another pod, on the other host" 60 moved
+expect_no_match "the one that was evicted is gone in the cluster, too" "$here" "$(as t1 get pods -o 'jsonpath={.items[*].metadata.uid}')"
+check "the Deployment is whole again" as t1 rollout status deployment/moves --timeout=90s
+check "the platform takes the host back" upstream uncordon node-2
+eventually "and the cluster sees it" 30 cordoned ""

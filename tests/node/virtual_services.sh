@@ -59,7 +59,8 @@ check "a pod is deleted" as t1 delete pod "${members%% *}"
 eventually "and the web server is there" 30 welcomed node-2
 check "the other cluster has a web server of the same name" create t2 "$(web 1)"
 check "whose Service wants the same nodePort" as t2 expose deployment web --type=NodePort --port=80 --target-port=http
-check "and has another one" test "$(as t2 get service web -o 'jsonpath={.spec.ports[0].nodePort}')" != "$port"
+other_port=$(as t2 get service web -o 'jsonpath={.spec.ports[0].nodePort}')
+check "and has another one" test "$other_port" != "$port"
 
 # ---- names, and the API server ------------------------------------------------------------------------------------------
 
@@ -80,12 +81,27 @@ expect "kubectl in it does the same" pod/client "$(inside t1 client kubectl get 
 expect "and by the Service's name" 200 "$(inside t1 client sh -c "curl -s -o /dev/null -w '%{http_code}' --max-time 10 --cacert $folder/ca.crt -H \"Authorization: Bearer \$(cat $folder/token)\" https://kubernetes.default.svc/api/v1/namespaces/default/pods")"
 expect_no_match "nothing in the pod names the upstream's namespace" "$id" "$(inside t1 client sh -c "env; cat $folder/namespace /etc/resolv.conf /etc/hosts")"
 
-# ---- logs, exec, cp, port-forward ----------------------------------------------------------------------------------------
+# ---- logs, exec, attach, cp, port-forward --------------------------------------------------------------------------------
 
 one=$(as t1 get pods -l app=web -o 'jsonpath={.items[0].metadata.name}')
 expect_match "logs" 'GET /name' "$(as t1 logs -l app=web --tail=-1)"
 expect "exec" "$one" "$(inside t1 "$one" hostname)"
 check_status "ends as the command does" 7 inside t1 "$one" sh -c 'exit 7'
+check "a pod that reads its input" create t1 "$(pod reader "$busybox" '{"restartPolicy": "Never"}' '{"stdin": true, "stdinOnce": true}' -- sh -c 'while read -r line; do echo "got $line"; done; echo end')"
+require "runs" ready t1 pod/reader
+printf 'one\ntwo\n' | timeout 60 "$KUBECTL" --kubeconfig "$TMPDIR/t1.kubeconfig" attach -i reader >"$TMPDIR/attached" 2>"$TMPDIR/attached.err"
+eventually "attach gives it what is put in" 30 says $'got one\ngot two\nend' as t1 logs reader
+expect_match "and shows what it answers" '^got one$' "$(cat "$TMPDIR/attached")"
+eventually "the end of input ends it" 30 says Succeeded as t1 get pod reader -o 'jsonpath={.status.phase}'
+# At a terminal, which kubectl takes for its user's own.
+typed=$(printf 'until [ "$(stty size)" = "33 99" ]; do sleep 0.1; done; stty size; echo "sum: $((40 + 2))"; exit 5\n' |
+  timeout 90 script -qefc "stty rows 33 cols 99; exec '$KUBECTL' --kubeconfig '$TMPDIR/t1.kubeconfig' run shell -it --rm --restart=Never --image=$busybox --override-type=strategic --overrides='{\"spec\": {\"terminationGracePeriodSeconds\": 1}}' --command -- sh" /dev/null)
+expect "run -it ends as its command does" 5 $?
+typed=$(tr -d '\r' <<<"$typed")
+expect_match "which has read what was typed" '^sum: 42$' "$typed"
+expect_match "at a terminal as large as its user's" '33 99$' "$typed"
+no_shell() { ! as t1 get pod shell; }
+eventually "and is gone" 30 no_shell
 head -c 2000000 /dev/urandom >"$TMPDIR/bytes"
 sum=$(sha256sum <"$TMPDIR/bytes")
 check "cp into a container" as t1 cp "$TMPDIR/bytes" "$one:/usr/share/nginx/html/bytes"
@@ -168,8 +184,19 @@ eventually "and all is open again" 30 reaches t2 team friend
 
 # ---- the end ---------------------------------------------------------------------------------------------------------------
 
+require "the other cluster's web server is there" as t2 rollout status deployment/web --timeout=90s
+# service_of CLUSTER ID: as it is in the cluster, and upstream.
+service_of() {
+  as "$1" get service web -o json | jq -c '[.metadata.uid, .spec.clusterIP, .spec.ports[0].nodePort]'
+  upstream get service web -n "$2-default" -o json | jq -c '[.metadata.uid, .spec.clusterIP, .spec.ports[0].nodePort]'
+}
+other=$(service_of t2 "$(cluster_id t2)")
 check "the Service goes" as t1 delete service web
 closed() { ! from_outside node-1 "" >/dev/null; }
 eventually "and with it the nodePort" 30 closed
+expect "and what is upstream of it" "" "$(upstream get service web -n "$id-default" -o name --ignore-not-found)"
+expect "the other cluster's of the same name stays, on both sides" "$other" "$(service_of t2 "$(cluster_id t2)")"
+port=$other_port
+check "and leads to its web server" welcomed node-1
 check "the clusters go" ctl cluster delete t1 t2 --timeout 120s
 expect "upstream has nothing of them" "" "$(upstream get namespaces -o name | grep -F "$id-")"

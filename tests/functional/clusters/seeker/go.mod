@@ -1,0 +1,3 @@
+module example.com/zoo/seeker
+
+go 1.26
