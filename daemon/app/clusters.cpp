@@ -24,6 +24,8 @@ namespace {
 
 using Level = tenants::Finding::Level;
 
+constexpr std::chrono::minutes k_memory_kept{1};
+
 Result<clusters::Settings> settings_of(const ClustersParts& parts) {
   const auto& values = parts.values;
   clusters::Settings out;
@@ -99,7 +101,25 @@ struct Clusters::Impl {
     if (follows_orders) orders->written(key);
   }
 
+  /// Of a program of a control plane, in bytes: at most a minute old, since the kernel goes over
+  /// all its pages for it.
+  std::uint64_t memory_of(std::int64_t pid) {
+    const std::scoped_lock lock(memory_mutex);
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(memory,
+                  [now](const auto& each) { return now - each.second.read > k_memory_kept; });
+    auto [found, fresh] = memory.try_emplace(pid);
+    if (fresh) found->second = {clusters::process_memory(pid), now};
+    return found->second.bytes;
+  }
+
   ClustersParts parts;
+  struct Memory {
+    std::uint64_t bytes = 0;
+    std::chrono::steady_clock::time_point read;
+  };
+  std::mutex memory_mutex;
+  std::map<std::int64_t, Memory> memory; ///< by process
   // As long as there is a listener somebody may stand at its door: these outlive all of them.
   clusters::PublishedDoors table{std::make_shared<const clusters::DoorTable>()};
   std::mutex knock_mutex;
@@ -316,13 +336,14 @@ void Clusters::measure(MetricText& out) const {
       out.sample(
           static_cast<double>(each.restarts),
           {{"namespace", record->space()}, {"name", record->name()}, {"component", each.name}});
-  out.family("zood_virtual_cluster_component_memory_bytes", Type::gauge,
-             "Memory of a program of a control plane: its proportional set size");
+  out.family(
+      "zood_virtual_cluster_component_memory_bytes", Type::gauge,
+      "Memory of a program of a control plane: its proportional set size, read once a minute");
   for (const auto& [record, state] : states)
     for (const auto& each : state.components)
       if (each.pid != 0)
         out.sample(
-            static_cast<double>(clusters::process_memory(each.pid)),
+            static_cast<double>(impl_->memory_of(each.pid)),
             {{"namespace", record->space()}, {"name", record->name()}, {"component", each.name}});
   const auto synced = impl_->syncer->counts();
   using Synced = clusters::sync::Syncer::Count;

@@ -19,6 +19,8 @@ constexpr std::chrono::seconds k_unheard{5};
 
 /// That a pod was given a node, the cluster's scheduler has said itself.
 constexpr const char* k_events = "involvedObject.kind=Pod,reason!=Scheduled";
+/// Upstream sends no bookmarks of events: where none happens their watch is silent.
+constexpr std::chrono::minutes k_silent_events{10};
 
 } // namespace
 
@@ -104,7 +106,8 @@ void Syncer::follow_objects() {
   };
   events.began = [] {};
   objects_.push_back(std::make_unique<upstream::ChangeFollower>(
-      upstream_, loop_, upstream_.caller(loop_), "/api/v1/events", k_events, std::move(events)));
+      upstream_, loop_, upstream_.caller(loop_), "/api/v1/events", k_events, std::move(events),
+      k_silent_events));
   objects_.back()->start();
 }
 
