@@ -97,7 +97,7 @@ Result<void> NamespaceLabels::listen_once(const std::stop_token& stop) {
     seen_.erase(kube::text_at(space, "/metadata/name"));
   };
   watch.listed = [] {};
-  return hear_once(std::move(access), watch, room_.patrol, room_.calls, stop);
+  return room_.hear(std::move(access), watch, room_.patrol, room_.calls, stop);
 }
 
 void NamespaceLabels::note(const json& space) {
