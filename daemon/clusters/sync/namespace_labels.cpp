@@ -132,6 +132,10 @@ Result<WorkNext> NamespaceLabels::work(const std::string& name_space, unsigned a
     ZOO_TRY_VOID(room_.known_store(*lease, false)); // another one has its namespaces, too
     bytes = kube::text_of(*own).size();
   }
+  {
+    const auto lease = room_.upstream.take();
+    ZOO_TRY_VOID(room_.known_store(*lease, true));
+  }
   if (const auto pause = room_.pace.wait(); pause.count() != 0) return WorkNext{pause};
   room_.pace.spend(bytes);
   const auto lease = room_.as_tenant.take();
