@@ -142,7 +142,7 @@ Result<void> Mirror::listen_once(std::size_t kind, const std::stop_token& stop) 
     room_.queue.add(room_.id, fmt::format("x/{}", kind), Lane::first);
     room_.changed();
   };
-  return hear_once(std::move(access), watch, room_.patrol, room_.calls, stop);
+  return room_.hear(std::move(access), watch, room_.patrol, room_.calls, stop);
 }
 
 bool Mirror::is_wanted(std::size_t kind, const std::string& key) const {

@@ -97,7 +97,7 @@ Result<void> NamespaceLabels::listen_once(const std::stop_token& stop) {
     seen_.erase(kube::text_at(space, "/metadata/name"));
   };
   watch.listed = [] {};
-  return hear_once(std::move(access), watch, room_.patrol, room_.calls, stop);
+  return room_.hear(std::move(access), watch, room_.patrol, room_.calls, stop);
 }
 
 void NamespaceLabels::note(const json& space) {
@@ -131,6 +131,10 @@ Result<WorkNext> NamespaceLabels::work(const std::string& name_space, unsigned a
     if (patch.is_null()) return WorkNext{};
     ZOO_TRY_VOID(room_.known_store(*lease, false)); // another one has its namespaces, too
     bytes = kube::text_of(*own).size();
+  }
+  {
+    const auto lease = room_.upstream.take();
+    ZOO_TRY_VOID(room_.known_store(*lease, true));
   }
   if (const auto pause = room_.pace.wait(); pause.count() != 0) return WorkNext{pause};
   room_.pace.spend(bytes);

@@ -3,16 +3,28 @@
 
 #include "common/base/result.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/upstream/control_api.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <semaphore>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 namespace zoo::clusters::sync {
+
+/// Connects to the API server of a virtual cluster.
+using ConnectOwn = std::function<std::unique_ptr<upstream::ControlApi>(
+    kube::ClusterAccess access, kube::KubeClientOptions options)>;
+inline std::unique_ptr<upstream::ControlApi> connect_to_own(kube::ClusterAccess access,
+                                                            kube::KubeClientOptions options) {
+  return std::make_unique<upstream::KubeApi>(std::move(access), upstream::KubeApi::Authorization(),
+                                             std::move(options));
+}
 
 /// How many lists of one virtual cluster are in memory at a time: what its tenant stores makes them
 /// as large as it likes.
@@ -36,6 +48,11 @@ struct OwnWatch {
 Result<void> hear_once(kube::ClusterAccess access, const OwnWatch& watch,
                        std::chrono::milliseconds patrol, const std::stop_token& calls,
                        const std::stop_token& stop);
+
+/// The form of hear_once().
+using Hear = std::function<Result<void>(kube::ClusterAccess access, const OwnWatch& watch,
+                                        std::chrono::milliseconds patrol,
+                                        const std::stop_token& calls, const std::stop_token& stop)>;
 
 /// Calls `hear` again and again until `stop`; after an error, and after what was over within a
 /// second, with a growing pause. The error goes to `failed` first.

@@ -346,10 +346,10 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
 Result<SyncedCluster::Next> SyncedCluster::stop_pod(const std::string& key, const PodFacts& facts) {
   if (!facts.here) {
     const auto lease = own_.take();
-    ZOO_TRY_VOID(known_store(*lease, false));
     const auto pod = (*lease).get(Key(key).path());
     if (pod && kube::text_at(*pod, "/metadata/uid") == facts.there->owner) return Next{};
     if (!pod && pod.error().code() != Code::not_found) return fail(pod.error());
+    ZOO_TRY_VOID(known_store(*lease, false)); // afterwards: so what was read is of this store
   }
   // Of one that is not the cluster's any more its own grace may be years.
   const bool same = facts.here && facts.here->uid == facts.there->owner && !facts.here->stranded &&

@@ -29,6 +29,7 @@ struct SyncRoom {
   upstream::Connections& as_tenant; ///< as the cluster's user, whose rights end at its namespaces
   ListTurns& list_turns;            ///< at lists of its API server
   std::function<Result<kube::ClusterAccess>()> access; ///< to its API server
+  Hear hear;                                           ///< lists and watches a collection there
   std::function<translate::Mapping()> mapping;
   std::function<MirrorTerms()> terms;
   /// Is this the store that it was? Code::internal: no, and nothing of it may be believed.

@@ -122,6 +122,7 @@ SyncRoom SyncedCluster::make_room() {
           .as_tenant = as_tenant_,
           .list_turns = list_turns_,
           .access = [this] { return wish().access(); },
+          .hear = parts_.hear,
           .mapping = [this] { return mapping(); },
           .terms =
               [this] {
@@ -176,9 +177,8 @@ std::unique_ptr<upstream::ControlApi> SyncedCluster::connect_own() {
   options.stop = stop_.get_token();
   auto access = wish().access();
   // What cannot be read fails at the first request, with what is missing.
-  return std::make_unique<upstream::KubeApi>(access ? *std::move(access) : kube::ClusterAccess{},
-                                             upstream::KubeApi::Authorization(),
-                                             std::move(options));
+  return parts_.connect_own(access ? *std::move(access) : kube::ClusterAccess{},
+                            std::move(options));
 }
 
 SyncState SyncedCluster::state() const {
@@ -389,7 +389,7 @@ Result<void> SyncedCluster::follow(const std::stop_token& stop) {
     set_trouble(own_trouble_, {});
     queue_.add(id_, "a/", Lane::first);
   };
-  return hear_once(std::move(access), watch, parts_.patrol, stop_.get_token(), stop);
+  return parts_.hear(std::move(access), watch, parts_.patrol, stop_.get_token(), stop);
 }
 
 /// Is it as it was, but for its status? Without a generation, which pods have since

@@ -54,6 +54,9 @@ struct SyncerParts {
   std::chrono::milliseconds patrol{300'000};
   std::chrono::milliseconds lease{10'000};
   std::chrono::milliseconds node_look{60'000}; ///< what others' pods leave of a host
+  // How the API server of a cluster is reached; tests have clusters without one.
+  ConnectOwn connect_own = connect_to_own;
+  Hear hear = hear_once;
 };
 
 /// One virtual cluster that is followed: its table of pods, its nodes, a thread "sync-<id>" that

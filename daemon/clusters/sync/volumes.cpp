@@ -28,6 +28,14 @@ std::string claim_path(std::string_view space, std::string_view name) {
   return kube::path({"api", "v1", "namespaces", space, "persistentvolumeclaims", name});
 }
 
+/// Changes this volume, as it was read, and none that has its name by now. `part`: "/status" or "".
+Result<void> patch_volume(upstream::ControlApi& api, const json& volume, const char* part,
+                          json patch) {
+  patch["metadata"]["uid"] = kube::text_at(volume, "/metadata/uid");
+  return api.merge_patch(volume_path(kube::text_at(volume, "/metadata/name")) + part, patch)
+      .map([](const auto&) {});
+}
+
 } // namespace
 
 json shown_volume(const json& upstream, const json& claim) {
@@ -120,12 +128,8 @@ Result<void> keep_volume(const SyncRoom& room, const json& claim, const json& th
   const auto lease = room.own.take();
   const auto wanted = shown_volume(*volume, claim);
   const auto made = (*lease).create(k_volumes_path, wanted);
-  if (made) {
-    // Nobody else in the cluster says so: its binder is switched off.
-    return (*lease)
-        .merge_patch(volume_path(name) + "/status", {{"status", {{"phase", "Bound"}}}})
-        .map([](const auto&) {});
-  }
+  // Nobody else in the cluster says so: its binder is switched off.
+  if (made) return patch_volume(*lease, *made, "/status", {{"status", {{"phase", "Bound"}}}});
   if (made.error().code() != Code::already_exists) return fail(made.error());
   ZOO_TRY(const auto own, (*lease).get(volume_path(name)));
   const auto labels = kube::texts_at(own, "/metadata/labels");
@@ -135,9 +139,7 @@ Result<void> keep_volume(const SyncRoom& room, const json& claim, const json& th
   if (!wanted.contains(capacity) ||
       (own.contains(capacity) && own.at(capacity) == wanted.at(capacity)))
     return {};
-  return (*lease)
-      .merge_patch(volume_path(name), {{"spec", {{"capacity", wanted.at(capacity)}}}})
-      .map([](const auto&) {});
+  return patch_volume(*lease, own, "", {{"spec", {{"capacity", wanted.at(capacity)}}}});
 }
 
 Result<void> sweep_volumes(const SyncRoom& room, std::string& swept) {
@@ -167,10 +169,7 @@ Result<void> sweep_volumes(const SyncRoom& room, std::string& swept) {
       const auto upstream = room.upstream.take();
       ZOO_TRY_VOID(room.known_store(*upstream, true));
     }
-    ZOO_TRY_VOID(
-        (*lease)
-            .merge_patch(volume_path(name) + "/status", {{"status", {{"phase", "Released"}}}})
-            .map([](const auto&) {}));
+    ZOO_TRY_VOID(patch_volume(*lease, volume, "/status", {{"status", {{"phase", "Released"}}}}));
     ZOO_TRY_VOID(remove_of(*lease, volume_path(name), kube::text_at(volume, "/metadata/uid")));
     log::info("clusters", "{}: volume {} is gone", room.id, name);
   }

@@ -261,6 +261,7 @@ TEST_CASE("Test_mutateDNSConfig") {
     const char* spec;
     const char* policy;
     const char* nameservers; ///< null: there is no dnsConfig
+    bool labelled = false;   ///< it has the label by which CAPN may be told to leave it as it is
   };
   const Row rows[] = {
       {"dns policy set to none", R"({"dnsPolicy":"None"})", "None", nullptr},
@@ -278,11 +279,18 @@ TEST_CASE("Test_mutateDNSConfig") {
        R"({"dnsPolicy":"ClusterFirst","hostNetwork":true})", "Default", nullptr},
       {"dns policy set to default", R"({"dnsPolicy":"Default","hostNetwork":true})", "Default",
        nullptr},
+      {"dns policy set to cluster first with disable mutation label",
+       R"({"dnsPolicy":"ClusterFirst"})", "None", R"(["0.0.0.0"])", true},
+      {"dns policy set to cluster first with tenant dns policy mutation not active",
+       R"({"dnsPolicy":"ClusterFirst"})", "None", R"(["0.0.0.0"])"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
     CAPTURE(row.spec);
-    const auto spec = wish_of(pod_with(parsed(row.spec))).pod["spec"];
+    auto pod = pod_with(parsed(row.spec));
+    if (row.labelled)
+      pod["metadata"]["labels"]["tenancy.x-k8s.io/disable.dnsPolicyMutation"] = "true";
+    const auto spec = wish_of(pod).pod["spec"];
     CHECK(spec["dnsPolicy"] == row.policy);
     const auto config = spec.value("dnsConfig", json());
     CHECK(config.is_null() == (row.nameservers == nullptr));
