@@ -292,7 +292,11 @@ Result<std::optional<json>> Mirror::read_there(const Target& target) {
     return std::nullopt;
   }
   if (!object) return fail(std::move(object).error());
-  table.note_there(target.key, mirror_there(*object));
+  auto there = mirror_there(*object);
+  const auto before = table.look(target.key);
+  if (before && before->there && before->there->uid != there.uid)
+    ZOO_TRY_VOID(room_.known_store(*lease, true)); // another store may have one of this name, too
+  table.note_there(target.key, std::move(there));
   return std::optional(*std::move(object));
 }
 

@@ -105,7 +105,11 @@ Result<std::optional<json>> SyncedCluster::read_there(const std::string& key) {
     return std::nullopt;
   }
   if (!pod) return fail(std::move(pod).error());
-  table_.set_there(key, there_of(*pod));
+  auto there = there_of(*pod);
+  const auto before = table_.look(key);
+  if (before && before->there && before->there->uid != there.uid)
+    ZOO_TRY_VOID(known_store(*lease, true)); // another store may have one of this name, too
+  table_.set_there(key, std::move(there));
   count_there(key, *pod);
   return std::optional(*std::move(pod));
 }
