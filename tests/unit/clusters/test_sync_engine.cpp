@@ -464,6 +464,33 @@ TEST_CASE("nothing is copied into another store in the place of upstream's") {
   }
 }
 
+TEST_CASE("an object that another store has in the place of upstream's stays, however often it is "
+          "looked at") {
+  const auto turns = 3;
+  SUBCASE("mirrored objects") {
+    MirrorRoom world;
+    world.own.put(k_service, service_of());
+    world.start();
+    world.up.replace([](const std::string& path) { return path == k_service_there; });
+    world.own.drop(k_service);
+    for (int turn = 0; turn < turns; ++turn) {
+      const auto number = mirror_kind_of("services");
+      (void)world.mirror->work(fmt::format("{}/default/web", number), 0);
+    }
+    CHECK(world.up.has(k_service_there));
+  }
+  SUBCASE("pods") {
+    Cluster world;
+    world.own.put(k_pod, pod_of());
+    world.start();
+    world.up.replace([](const std::string& path) { return path == k_pod_there; });
+    world.own.drop(k_pod);
+    for (int turn = 0; turn < turns; ++turn)
+      world.work("p/default/web");
+    CHECK(world.up.has(k_pod_there));
+  }
+}
+
 // ---- what is changed is the object that was read ----
 
 TEST_CASE("a change names what it is about, and one that came in between is read first") {
