@@ -174,26 +174,9 @@ spec:
     - {name: e, ephemeral: {volumeClaimTemplate: {spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}
 YAML
 chosen() { [[ $(there "$id1" pvc "$1" '.metadata.annotations["volume.kubernetes.io/selected-node"] // ""') == kwok-[12] ]]; }
-# provision CLAIM: as upstream's provisioner would.
-provision() {
-  local uid
-  uid=$(there "$id1" pvc "$1" .metadata.uid)
-  upstream apply -f - >/dev/null <<YAML
-apiVersion: v1
-kind: PersistentVolume
-metadata: {name: pvc-$uid, annotations: {pv.kubernetes.io/provisioned-by: example.com/disks}}
-spec:
-  capacity: {storage: 1Gi}
-  accessModes: [ReadWriteOnce]
-  persistentVolumeReclaimPolicy: Delete
-  storageClassName: fast
-  nfs: {server: secret-server-of-the-host, path: /}
-  claimRef: {apiVersion: v1, kind: PersistentVolumeClaim, namespace: $id1-default, name: $1, uid: $uid}
-YAML
-}
 for claim in disk writer-e; do
   eventually "claim $claim is upstream, with the node that the cluster has chosen" 60 chosen "$claim"
-  provision "$claim"
+  provision "$id1" "$claim"
 done
 bound() { [[ $(in_cluster t1 get pvc "$1" -o json | jq -r '"\(.status.phase) \(.spec.volumeName) \(.status.capacity.storage)"') == "Bound pvc-$(there "$id1" pvc "$1" .metadata.uid) 1Gi" ]]; }
 eventually "it is bound in the cluster, too" 60 bound disk
@@ -228,10 +211,6 @@ expect "which the first one does not take" 401 "$(who "$direct" "$token2")"
 
 versions() { upstream get configmaps,secrets,services -n "$id1-default" -o json | jq -r '.items[] | "\(.kind) \(.metadata.name) \(.metadata.resourceVersion)"' | sort; }
 patrolled() { (($(grep -c "$id1: patrol: .* secrets" "$zood_dir.log") > patrols)); }
-inside() {
-  local dir=$zood_dir/clusters/$1
-  "$KUBECTL" --kubeconfig "$dir/controller-manager.kubeconfig" --client-certificate "$dir/pki/zood.crt" --client-key "$dir/pki/zood.key" "${@:2}"
-}
 stop_zood KILL
 before=$(versions)
 patrols=$(grep -c "$id1: patrol: .* secrets" "$zood_dir.log")
@@ -240,8 +219,8 @@ eventually "zood comes back and reads both sides" 90 patrolled
 eventually "all is well" 60 condition_is t1 Synced "True Synced"
 expect "it writes nothing that is there already" "$before" "$(versions)"
 stop_zood KILL
-check "a ConfigMap is changed while zood is away" inside "$id1" patch configmap settings --type merge -p '{"data":{"color":"white"}}'
-check "a Secret goes" inside "$id1" delete secret password
+check "a ConfigMap is changed while zood is away" at_plane "$id1" patch configmap settings --type merge -p '{"data":{"color":"white"}}'
+check "a Secret goes" at_plane "$id1" delete secret password
 start_clusters "$sharing"
 eventually "the one follows" 90 there_is "$id1" configmap settings .data.color white
 eventually "the other goes, too" 60 gone_there "$id1" secret password

@@ -17,11 +17,6 @@ pods_there() { upstream get pods -n "$1-$2" -o json | jq -r '.items[] | select(.
 pods_here() { in_cluster "$1" get pods -n "$2" -o json | jq -r '.items[] | select(.metadata.deletionTimestamp == null) | "\(.metadata.name) \(.status.phase) \(.spec.nodeName)"' | sort; }
 count_is() { [[ $(pods_there "$1" "$2" | wc -l) == "$3" ]]; }
 same_pods() { local here; here=$(pods_here "$1" "$3") && [[ -n $here && $here == "$(pods_there "$2" "$3")" ]]; }
-# inside ID ARGUMENTS...: kubectl at the cluster's API server itself, as zood does it, be zood there or not.
-inside() {
-  local dir=$zood_dir/clusters/$1
-  "$KUBECTL" --kubeconfig "$dir/controller-manager.kubeconfig" --client-certificate "$dir/pki/zood.crt" --client-key "$dir/pki/zood.key" "${@:2}"
-}
 
 # ---- named nodes ---------------------------------------------------------------------------------------------------
 
@@ -63,7 +58,7 @@ eventually "comes upstream" 60 labelled
 
 uid=$(in_cluster t1 get pod "$one" -o 'jsonpath={.metadata.uid}')
 check_fails "the status of an earlier pod of a name is not taken for it" 'uid|UID|immutable' \
-  inside "$id1" patch pod "$one" --subresource=status --type=strategic -p '{"metadata":{"uid":"11111111-2222-3333-4444-555555555555"},"status":{"message":"x"}}'
+  at_plane "$id1" patch pod "$one" --subresource=status --type=strategic -p '{"metadata":{"uid":"11111111-2222-3333-4444-555555555555"},"status":{"message":"x"}}'
 check "a pod is deleted upstream" upstream delete pod -n "$id1-default" "$one" --wait=false
 replaced() { ! in_cluster t1 get pods -o json | jq -e --arg uid "$uid" 'any(.items[]; .metadata.uid == $uid)' >/dev/null && same_pods t1 "$id1" default && count_is "$id1" default 2; }
 eventually "the cluster's goes, and another one comes" 90 replaced
@@ -148,7 +143,7 @@ eventually "and taken" 90 runs t2 sly
 
 # ---- zood is killed in between ------------------------------------------------------------------------------------------
 
-versions() { { upstream get pods -n "$id1-default" -o json; inside "$id1" get pods -o json; } | jq -r '.items[] | "\(.metadata.namespace) \(.metadata.name) \(.metadata.resourceVersion)"' | sort; }
+versions() { { upstream get pods -n "$id1-default" -o json; at_plane "$id1" get pods -o json; } | jq -r '.items[] | "\(.metadata.namespace) \(.metadata.name) \(.metadata.resourceVersion)"' | sort; }
 patrolled() { (($(grep -c "$id1: patrol: .* pods" "$zood_dir.log") > patrols)); }
 check "a namespace" in_cluster t1 create namespace side
 check "with a pod" in_cluster t1 run x -n side --image=registry.example/x
@@ -165,8 +160,8 @@ side_gone() { [[ -z $(upstream get ns "$id1-side" -o name --ignore-not-found) ]]
 eventually "what a deleted namespace has left is taken away" 60 side_gone
 expect_match "nor looks at it" ': patrol: 2 pods upstream, 0 to be looked at' "$(grep "$id1: patrol: .* pods" "$zood_dir.log" | tail -1)"
 stop_zood KILL
-check "scaled while zood is away" inside "$id1" scale deployment web --replicas=4
-bound() { [[ $(inside "$id1" get pods -o json | jq '[.items[] | select(.spec.nodeName != null)] | length') == 4 ]]; }
+check "scaled while zood is away" at_plane "$id1" scale deployment web --replicas=4
+bound() { [[ $(at_plane "$id1" get pods -o json | jq '[.items[] | select(.spec.nodeName != null)] | length') == 4 ]]; }
 eventually "the cluster's own scheduler goes on" 60 bound
 gone=$(pods_there "$id1" default | awk 'NR == 1 { print $1 }')
 check "and one is deleted upstream" upstream delete pod -n "$id1-default" "$gone" --timeout=60s
@@ -174,7 +169,7 @@ start_clusters
 caught_up() { same_pods t1 "$id1" default && count_is "$id1" default 4; }
 eventually "zood catches up" 90 caught_up
 expect "the one that was deleted is not run again" 0 "$(pods_here t1 default | grep -c "^$gone ")"
-expect "no node was lost" "True True" "$(inside "$id1" get nodes -o json | jq -r '[.items[].status.conditions[] | select(.type == "Ready") | .status] | join(" ")')"
+expect "no node was lost" "True True" "$(at_plane "$id1" get nodes -o json | jq -r '[.items[].status.conditions[] | select(.type == "Ready") | .status] | join(" ")')"
 
 # ---- nodes come and go -----------------------------------------------------------------------------------------------------
 
