@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters
 # step: all
-# timeout: 900
-# The upstream is away, and then its etcd is swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other
-# store lacks, be it pods, nodes, classes, volumes or Services; a cluster that is ordered in the first store stays; nothing of the cluster
+# timeout: 1500
+# The upstream is away for longer than five minutes, and comes back with what it had: nothing is made anew on either side. Then its etcd is
+# swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other store lacks, be it pods, nodes, classes, volumes or Services; a cluster that is ordered in the first store stays; nothing of the cluster
 # is made in the other one, and nothing there is taken for a cluster's that is deleted meanwhile; and with the first store all goes on.
 # A cluster that is deleted while the upstream is away waits for it, and goes by itself.
 . "$(dirname "$0")/lib.sh"
@@ -93,11 +93,27 @@ expect "with all that it had" "$before" "$(state)"
 # failures NODE: how many times it was looked for there in vain.
 failures() { grep -cE "$id: n/$1: " "$zood_dir.log"; }
 failed_before=$(failures kwok-1)
+eventually "all is done" 120 is_at_rest "$id"
+objects_before=$(objects_here "$id") objects_before_there=$(objects_there "$id") nodes_before=$(nodes_here "$id")
+begun=$SECONDS
 check "the upstream goes away" "$ZOO_UPSTREAM" stop --dir "$up"
 eventually "which the cluster says" 60 condition_is t1 Synced "False NotReached"
 in_vain() { (($(failures kwok-1) > failed_before)); }
 eventually "its nodes are looked for in vain" 150 in_vain
+# Both sides are compared after five minutes and a quarter of that at most (reconcile::jittered), and kubelets that are silent so long lose their pods.
+while ((SECONDS - begun < 380)); do sleep 1; done
 expect "nothing of the cluster's goes for that" "$before" "$(state)"
+expect "nor is it changed" "$objects_before" "$(objects_here "$id")"
+expect "its nodes are ready all the time" "$nodes_before" "$(nodes_here "$id")"
+require "the upstream comes back with what it had" "$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 300 --kubernetes "$version" --nodes 2
+eventually "the cluster is in step again" 150 condition_is t1 Synced "True Synced"
+eventually "with nothing left to be done" 120 is_at_rest "$id"
+expect "in the cluster all is as it was" "$objects_before" "$(objects_here "$id")"
+expect "with its nodes" "$nodes_before" "$(nodes_here "$id")"
+expect "and upstream, too" "$objects_before_there" "$(objects_there "$id")"
+failed_before=$(failures kwok-1)
+check "the upstream goes away once more" "$ZOO_UPSTREAM" stop --dir "$up"
+eventually "which the cluster says" 60 condition_is t1 Synced "False NotReached"
 
 # swap DIRECTORY [ARGUMENTS of start]: upstream goes on with that for its store; "" is an empty one. The one that it had is in etcd.aside.
 swap() {

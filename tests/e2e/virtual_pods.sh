@@ -32,14 +32,31 @@ expect_no_match "the Tenant behind it stands in no list" "$id1" "$(ctl tenant li
 check_fails "and gets no credentials" "virtual cluster default/t1" ctl kubeconfig export "$id1" -o "$TMPDIR/none"
 expect "before a pod comes, upstream has the namespace of its API server's Service alone" "namespace/$id1-default" "$(upstream get ns -l "tenant.kubezoo.io/id=$id1" -o name)"
 
+# From here on upstream takes pods in its namespaces from the cluster's user alone, be it zood's own account that tries.
+upstream apply -f - >/dev/null <<YAML
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: writers}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {tenant.kubezoo.io/id: "$id1"}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE, DELETE], resources: [pods, pods/resize, pods/ephemeralcontainers]}]
+  # zood's, the administrator of the script, and the upstream's own programs.
+  validations: [{expression: "request.userInfo.username in ['zoo:$id1', 'admin', 'system:kube-scheduler'] || request.userInfo.username.startsWith('system:serviceaccount:kube-system:')", message: "only the cluster's user writes here"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: writers}
+spec: {policyName: writers, validationActions: [Deny]}
+YAML
+zood_is_refused() { upstream run own --image=registry.example/x -n "$id1-default" --dry-run=server --as system:serviceaccount:zoo-system:zood --as-group system:masters 2>&1 | says_line "only the cluster's user writes here"; }
+eventually "upstream takes its pods from nobody else" 30 zood_is_refused
 require "a Deployment of three" in_cluster t1 create deployment web --image=registry.example/nginx:1 --replicas=3
 check "is available in the cluster" in_cluster t1 wait --for=condition=Available deployment/web --timeout=90s
 eventually "its pods run upstream, on the same nodes" 60 same_pods t1 "$id1" default
 expect "three of them" 3 "$(pods_there "$id1" default | grep -c ' Running kwok-[12]$')"
 expect "with addresses in the cluster" 3 "$(in_cluster t1 get pods -o json | jq '[.items[].status | select(.podIP != null and .startTime != null)] | length')"
-expect "made as the cluster's own user" "zoo:$id1" \
-  "$(upstream auth can-i create pods -n "$id1-default" --as "zoo:$id1" --as-group zoo:tenants >/dev/null && echo "zoo:$id1")"
-expect "who may do nothing elsewhere" no "$(upstream auth can-i create pods -n default --as "zoo:$id1" --as-group zoo:tenants)"
+expect "the cluster's user may do nothing elsewhere" no "$(upstream auth can-i create pods -n default --as "zoo:$id1" --as-group zoo:tenants)"
 expect "without a token of the upstream" 0 "$(upstream get pods -n "$id1-default" -o json | grep -c serviceAccountToken)"
 
 check "scaled up" in_cluster t1 scale deployment web --replicas=5
@@ -118,6 +135,10 @@ runs() { [[ $(in_cluster "$1" get pod "$2" -o 'jsonpath={.status.phase}') == Run
 eventually "default/nginx runs in the one" 60 runs t1 nginx
 eventually "and in the other" 60 runs t2 nginx
 before=$(upstream get pod -n "$id2-default" nginx -o 'jsonpath={.metadata.uid}')
+for right in "create pods" "delete pods" "get secrets"; do
+  # shellcheck disable=SC2086 # a verb and a resource
+  expect "the one's user may not $right of the other" no "$(upstream auth can-i $right -n "$id2-default" --as "zoo:$id1" --as-group zoo:tenants)"
+done
 check "the one is deleted" in_cluster t1 delete pod nginx --timeout=60s
 expect "the other is as it was" "$before Running" "$(upstream get pod -n "$id2-default" nginx -o json | jq -r '"\(.metadata.uid) \(.status.phase)"')"
 
@@ -183,12 +204,16 @@ eventually "a node that is not there is told" 60 condition_is t1 NodesReady "Fal
 
 # ---- the end ------------------------------------------------------------------------------------------------------------------
 
+color_there() { [[ $(upstream get namespace "$id2-default" -o 'jsonpath={.metadata.labels.color}') == blue ]]; }
+check "a label of a namespace" in_cluster t2 label namespace default color=blue
+eventually "is upstream" 30 color_there
 check "a paused cluster" ctl cluster pause t2
 expect "keeps its pods upstream" 2 "$(pods_there "$id2" default | wc -l)"
 rm -rf "$zood_dir/clusters/$id2/etcd/member"/*
 check "it is resumed with an etcd that is empty" ctl cluster resume t2
 eventually "which is not the store that it had" 90 condition_is t2 Synced "False StoreReplaced"
 expect "so nothing upstream is deleted for it" 2 "$(pods_there "$id2" default | wc -l)"
+check "and the label that the other store lacks stays" color_there
 check "goes, too" ctl cluster delete t2 --timeout 120s
 check "and so does the other" ctl cluster delete t1 --timeout 120s
 expect "upstream has nothing of either" "" "$(upstream get ns -o name | grep -E "$id1|$id2")"
