@@ -218,16 +218,41 @@ start_clusters "$sharing"
 eventually "zood comes back and reads both sides" 90 patrolled
 eventually "all is well" 60 condition_is t1 Synced "True Synced"
 expect "it writes nothing that is there already" "$before" "$(versions)"
+in_cluster t1 apply -f - >/dev/null <<'YAML'
+apiVersion: v1
+kind: Service
+metadata: {name: missed}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: missed}
+spec: {podSelector: {}}
+YAML
+eventually "a policy is upstream" 30 there_is "$id1" networkpolicy missed .metadata.name missed
 stop_zood KILL
+check "while zood is away its ConfigMap is changed upstream" upstream patch configmap -n "$id1-default" kube-root-ca.crt.cluster --type merge -p '{"metadata":{"annotations":{"clusters.zoo.kubezoo.io/hash":"x"}},"data":{"ca.crt":"another"}}'
+check "a Service of it" upstream patch service -n "$id1-default" missed --type merge -p '{"metadata":{"annotations":{"clusters.zoo.kubezoo.io/hash":"x"}},"spec":{"ports":[{"port":81}]}}'
+check "a policy goes there" upstream delete networkpolicy -n "$id1-default" missed
+check "and its token is about to end" upstream annotate secret -n "$id1-default" "zoo-token-$uid" --overwrite "clusters.zoo.kubezoo.io/token-ends=$(date +%s)"
 check "a ConfigMap is changed while zood is away" at_plane "$id1" patch configmap settings --type merge -p '{"data":{"color":"white"}}'
 check "a Secret goes" at_plane "$id1" delete secret password
 start_clusters "$sharing"
 eventually "the one follows" 90 there_is "$id1" configmap settings .data.color white
 eventually "the other goes, too" 60 gone_there "$id1" secret password
+eventually "what a watch has missed is made right" 60 is_own_authority
+eventually "Services, too" 60 there_is "$id1" service missed '.spec.ports[0].port' 80
+eventually "and policies" 60 there_is "$id1" networkpolicy missed .metadata.name missed
+another_token() { local fresh; fresh=$(there "$id1" secret "zoo-token-$uid" '.data["token-0"]' | base64 -d) && [[ -n $fresh ]] && ! says_line -xF -- "$fresh" <<<"$for_api"$'\n'"$for_vault"; }
+eventually "a token that ends is another one in time" 60 another_token
+fresh=$(tokens | while read -r each; do claims "$each" | jq -e '.aud | index("vault") | not' >/dev/null && echo "$each"; done)
+expect "which the cluster's API server takes" system:serviceaccount:default:robot "$(who "$direct" "$fresh")"
 
 # ---- the end ------------------------------------------------------------------------------------------------------------
 
 check "the pod goes" in_cluster t1 delete pod web --timeout=60s
+refused_tokens() { [[ $(for each in "$for_api" "$fresh"; do who "$direct" "$each"; done | paste -sd' ') == "401 401" ]]; }
+eventually "and its tokens are worth nothing" 30 refused_tokens
 eventually "what it alone has named goes with it" 60 gone_there "$id1" configmap settings
 eventually "its tokens" 60 gone_there "$id1" secret "zoo-token-$uid"
 eventually "and the authority" 60 gone_there "$id1" configmap kube-root-ca.crt.cluster
