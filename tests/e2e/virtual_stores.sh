@@ -12,7 +12,7 @@
 own_upstream --nodes 2
 stopped=()
 at_end() {
-  ((${#stopped[@]} == 0)) || kill -CONT "${stopped[@]}" 2>/dev/null
+  kill -CONT "$(keeper_pid)" "${stopped[@]}" 2>/dev/null
   end_keeper
 }
 start_clusters 'shared: {storage_classes: ["fast"]}'
@@ -111,13 +111,11 @@ without() {
     pids+=("$pid")
     shift
   done
-  stopped+=("$keeper")
   kill -STOP "$keeper" && kill -KILL "${pids[@]}" || return 1
   for pid in "${pids[@]}"; do until has_ended "$pid"; do sleep 0.1; done; done
   "${@:2}"
   local status=$?
   kill -CONT "$keeper"
-  stopped=()
   return $status
 }
 data=$zood_dir/clusters/${id[emptied]}/etcd

@@ -143,10 +143,10 @@ nodes_here() {
   at_plane "$1" get nodes -o json |
     jq -r '.items[] | "\(.metadata.name) \(.metadata.uid) \(.status.conditions[] | select(.type == "Ready") | "\(.status) \(.lastTransitionTime)")"' | sort
 }
-# is_at_rest ID: the syncer has nothing to do, and neither side changes from one look to the next.
+# is_at_rest ID: the syncer has nothing to do, and neither side has changed since this was asked the last time.
 is_at_rest() {
-  local look
-  [[ $(backlog "$1") == 0 ]] && look=$(objects_there "$1"; objects_here "$1") && [[ -n $look && $look == "${zoo_last_look:-}" ]] && return
-  zoo_last_look=$look
+  objects_there "$1" >"$TMPDIR/look" && objects_here "$1" >>"$TMPDIR/look" || return 1
+  if [[ $(backlog "$1") == 0 ]] && cmp -s "$TMPDIR/look" "$TMPDIR/look.before"; then return 0; fi
+  mv "$TMPDIR/look" "$TMPDIR/look.before"
   return 1
 }
