@@ -32,6 +32,12 @@ expect_no_match "the Tenant behind it stands in no list" "$id1" "$(ctl tenant li
 check_fails "and gets no credentials" "virtual cluster default/t1" ctl kubeconfig export "$id1" -o "$TMPDIR/none"
 expect "before a pod comes, upstream has the namespace of its API server's Service alone" "namespace/$id1-default" "$(upstream get ns -l "tenant.kubezoo.io/id=$id1" -o name)"
 
+require "a Deployment of three" in_cluster t1 create deployment web --image=registry.example/nginx:1 --replicas=3
+check "is available in the cluster" in_cluster t1 wait --for=condition=Available deployment/web --timeout=90s
+eventually "its pods run upstream, on the same nodes" 60 same_pods t1 "$id1" default
+expect "three of them" 3 "$(pods_there "$id1" default | grep -c ' Running kwok-[12]$')"
+expect "with addresses in the cluster" 3 "$(in_cluster t1 get pods -o json | jq '[.items[].status | select(.podIP != null and .startTime != null)] | length')"
+expect "the cluster's user may do nothing elsewhere" no "$(upstream auth can-i create pods -n default --as "zoo:$id1" --as-group zoo:tenants)"
 # From here on upstream takes pods in its namespaces from the cluster's user alone, be it zood's own account that tries.
 upstream apply -f - >/dev/null <<YAML
 apiVersion: admissionregistration.k8s.io/v1
@@ -51,12 +57,6 @@ spec: {policyName: writers, validationActions: [Deny]}
 YAML
 zood_is_refused() { upstream run own --image=registry.example/x -n "$id1-default" --dry-run=server --as system:serviceaccount:zoo-system:zood --as-group system:masters 2>&1 | says_line "only the cluster's user writes here"; }
 eventually "upstream takes its pods from nobody else" 30 zood_is_refused
-require "a Deployment of three" in_cluster t1 create deployment web --image=registry.example/nginx:1 --replicas=3
-check "is available in the cluster" in_cluster t1 wait --for=condition=Available deployment/web --timeout=90s
-eventually "its pods run upstream, on the same nodes" 60 same_pods t1 "$id1" default
-expect "three of them" 3 "$(pods_there "$id1" default | grep -c ' Running kwok-[12]$')"
-expect "with addresses in the cluster" 3 "$(in_cluster t1 get pods -o json | jq '[.items[].status | select(.podIP != null and .startTime != null)] | length')"
-expect "the cluster's user may do nothing elsewhere" no "$(upstream auth can-i create pods -n default --as "zoo:$id1" --as-group zoo:tenants)"
 expect "without a token of the upstream" 0 "$(upstream get pods -n "$id1-default" -o json | grep -c serviceAccountToken)"
 
 check "scaled up" in_cluster t1 scale deployment web --replicas=5
