@@ -158,20 +158,25 @@ YAML
 }
 eventually "another claim, policy and pod" 60 imposter
 expect "upstream nothing changes for them" "${before_there[emptied]}" "$(objects_there "$empty")"
-eventually "the other one is not reached" 150 condition_is still Synced "False NotReached"
+eventually "the other one does not answer" 150 condition_is still ControlPlaneReady "False Starting"
 while ((SECONDS - begun < longest_patrol)); do sleep 1; done
 expect "after a patrol all of the one is upstream as it was" "${before_there[emptied]}" "$(objects_there "$empty")"
 expect "and of the other" "${before_there[still]}" "$(objects_there "${id[still]}")"
 expect "the one is told apart from what it was" "False StoreReplaced" "$(condition emptied Synced)"
-expect "the other is not reached" "False NotReached" "$(condition still Synced)"
+expect "the other does not answer" "False Starting" "$(condition still ControlPlaneReady)"
 
 # ---- and come back ---------------------------------------------------------------------------------------------------------
 
 require "the one has what it had" without kube-scheduler kube-controller-manager kube-apiserver etcd -- put_back
 require "the other goes on" kill -CONT "${frozen[@]}"
 stopped=()
-for each in emptied still; do eventually "$each is in step again" 180 condition_is "$each" Synced "True Synced"; done
+declare -A patrols=()
+for each in emptied still; do patrols[$each]=$(grep -c "${id[$each]}: patrol: .* pods" "$zood_dir.log"); done
+patrolled() { (($(grep -c "${id[$1]}: patrol: .* pods" "$zood_dir.log") > patrols[$1])); }
 for each in emptied still; do
+  eventually "$each answers again" 180 condition_is "$each" ControlPlaneReady "True Ready"
+  eventually "all of it is compared" 180 patrolled "$each"
+  eventually "it is in step" 60 condition_is "$each" Synced "True Synced"
   eventually "nothing is left to be done in $each" 120 is_at_rest "${id[$each]}"
   expect "upstream it is as it was" "${before_there[$each]}" "$(objects_there "${id[$each]}")"
   expect "so is what it has itself" "${before_here[$each]}" "$(objects_here "${id[$each]}")"
