@@ -281,7 +281,8 @@ expect_match "another's nodePort" 'already allocated' "$(steals "$(service '{nam
 expect_match "addresses from outside" 'external-ips' "$(steals "$(service '{name: c}' "{externalIPs: [$address], ports: [{port: 80}]}")")"
 expect "none of them is in the thief's cluster" kubernetes "$(as thief get services -o json | jq -r '[.items[].metadata.name] | join(" ")')"
 check "without the hook" as thief delete mutatingwebhookconfiguration zoo-services
-steals "$(service '{name: a}' "{clusterIP: $address, ports: [{port: 80}]}")" >/dev/null
+unasked() { steals "$(service '{name: a}' "{clusterIP: $address, ports: [{port: 80}]}")"; }
+eventually "nobody is asked any more" 30 unasked
 taken() { as thief get events -o json | jq -r '.items[] | select(.reason == "NotSynced") | .message' | says_line "$1"; }
 eventually "another's ClusterIP stays another's, and an event says so" 60 taken 'already allocated'
 expect "it is not upstream" "" "$(upstream get service -n "$thief-default" a -o name --ignore-not-found)"

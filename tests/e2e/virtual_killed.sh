@@ -20,7 +20,7 @@ own_upstream --nodes 3 --apiserver-arg "--audit-policy-file=$TMPDIR/audit.yaml" 
 at_end() { end_keeper; }
 start_clusters 'shared: {storage_classes: ["fast"]}'
 
-require "a cluster with three nodes and a share" ctl cluster create many --node kwok-1 --node kwok-2 --node kwok-3 --cpu 80 --memory 500Gi \
+require "a cluster with three nodes and a share" ctl cluster create many --node kwok-1 --node kwok-2 --node kwok-3 --cpu 210 --memory 500Gi \
   --resource "pods=$((pods + 1))" --dns none
 eventually "both of its sides were read" 90 condition_is many Synced "True Synced"
 eventually "its nodes are ready" 60 condition_is many NodesReady "True Ready"
