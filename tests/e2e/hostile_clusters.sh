@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters net http
-# timeout: 300
+# timeout: 400
 # The administrator of a virtual cluster, who may do anything in it, has its API server ask for what is zood's machine's, the upstream's
 # and other clusters': by webhooks, Nodes, Services, aggregated APIs, conversions, redirects; and whoever gets at the socket itself says things to
 # it that two readers could understand in two ways. Nothing of it reaches a listener.

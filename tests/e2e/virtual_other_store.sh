@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters
 # step: all
-# timeout: 1500
+# timeout: 2400
 # The upstream is away for longer than five minutes, and comes back with what it had: nothing is made anew on either side. Then its etcd is
 # swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other store lacks, be it pods, nodes, classes, volumes or Services; a cluster that is ordered in the first store stays; nothing of the cluster
 # is made in the other one, and nothing there is taken for a cluster's that is deleted meanwhile; and with the first store all goes on.

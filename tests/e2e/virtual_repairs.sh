@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters
 # step: all
-# timeout: 900
+# timeout: 1200
 # Bad days of virtual clusters, on fake nodes: what keeps a cluster going is taken away by its own administrator, and comes back; hosts that
 # are silent or gone are not ready in the cluster, either; classes that zood.yaml shares are put back where they were changed, and go when
 # they are not shared any more.
