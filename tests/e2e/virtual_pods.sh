@@ -38,7 +38,7 @@ eventually "its pods run upstream, on the same nodes" 60 same_pods t1 "$id1" def
 expect "three of them" 3 "$(pods_there "$id1" default | grep -c ' Running kwok-[12]$')"
 expect "with addresses in the cluster" 3 "$(in_cluster t1 get pods -o json | jq '[.items[].status | select(.podIP != null and .startTime != null)] | length')"
 expect "the cluster's user may do nothing elsewhere" no "$(upstream auth can-i create pods -n default --as "zoo:$id1" --as-group zoo:tenants)"
-# From here on upstream takes pods in its namespaces from the cluster's user alone, be it zood's own account that tries.
+# From here on upstream takes pods, ConfigMaps and Secrets in its namespaces from the cluster's user alone, be it zood's own account that tries.
 upstream apply -f - >/dev/null <<YAML
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -46,7 +46,7 @@ metadata: {name: writers}
 spec:
   matchConstraints:
     namespaceSelector: {matchLabels: {tenant.kubezoo.io/id: "$id1"}}
-    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE, DELETE], resources: [pods, pods/resize, pods/ephemeralcontainers]}]
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE, DELETE], resources: [pods, pods/resize, pods/ephemeralcontainers, configmaps, secrets]}]
   # zood's, the administrator of the script, and the upstream's own programs.
   validations: [{expression: "request.userInfo.username in ['zoo:$id1', 'admin', 'system:kube-scheduler'] || request.userInfo.username.startsWith('system:serviceaccount:kube-system:')", message: "only the cluster's user writes here"}]
 ---
@@ -56,7 +56,7 @@ metadata: {name: writers}
 spec: {policyName: writers, validationActions: [Deny]}
 YAML
 zood_is_refused() { grep -q "only the cluster's user writes here" <<<"$(upstream run own --image=registry.example/x -n "$id1-default" --dry-run=server --as system:serviceaccount:zoo-system:zood --as-group system:masters 2>&1)"; }
-eventually "upstream takes its pods from nobody else" 30 zood_is_refused
+eventually "upstream takes what pods need from nobody else" 30 zood_is_refused
 expect "without a token of the upstream" 0 "$(upstream get pods -n "$id1-default" -o json | grep -c serviceAccountToken)"
 
 check "scaled up" in_cluster t1 scale deployment web --replicas=5
