@@ -4,8 +4,9 @@
 # step: all
 # timeout: 2400
 # The upstream is away for longer than five minutes, and comes back with what it had: nothing is made anew on either side. Then its etcd is
-# swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other store lacks, be it pods, nodes, classes, volumes or Services; a cluster that is ordered in the first store stays; nothing of the cluster
-# is made in the other one, and nothing there is taken for a cluster's that is deleted meanwhile; and with the first store all goes on.
+# swapped for an empty one while zood runs: nothing goes in a virtual cluster for what the other store lacks, be it pods, nodes, classes,
+# volumes or Services; a cluster that is ordered in the first store stays; nothing of the cluster is made in the other one, and nothing there
+# is taken for a cluster's that is deleted meanwhile; and with the first store all goes on.
 # A cluster that is deleted while the upstream is away waits for it, and goes by itself.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
@@ -92,8 +93,8 @@ expect "with all that it had" "$before" "$(state)"
 
 # failures NODE: how many times it was looked for there in vain.
 failures() { grep -cE "$id: n/$1: " "$zood_dir.log"; }
-failed_before=$(failures kwok-1)
 eventually "all is done" 120 is_at_rest "$id"
+failed_before=$(failures kwok-1)
 objects_before=$(objects_here "$id") objects_before_there=$(objects_there "$id") nodes_before=$(nodes_here "$id")
 begun=$SECONDS
 check "the upstream goes away" "$ZOO_UPSTREAM" stop --dir "$up"
@@ -111,7 +112,6 @@ eventually "with nothing left to be done" 120 is_at_rest "$id"
 expect "in the cluster all is as it was" "$objects_before" "$(objects_here "$id")"
 expect "with its nodes" "$nodes_before" "$(nodes_here "$id")"
 expect "and upstream, too" "$objects_before_there" "$(objects_there "$id")"
-failed_before=$(failures kwok-1)
 check "the upstream goes away once more" "$ZOO_UPSTREAM" stop --dir "$up"
 eventually "which the cluster says" 60 condition_is t1 Synced "False NotReached"
 
