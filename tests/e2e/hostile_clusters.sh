@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters net http
-# timeout: 300
+# timeout: 400
 # The administrator of a virtual cluster, who may do anything in it, has its API server ask for what is zood's machine's, the upstream's
-# and other clusters': by webhooks, Nodes, Services, aggregated APIs, redirects; and whoever gets at the socket itself says things to
+# and other clusters': by webhooks, Nodes, Services, aggregated APIs, conversions, redirects; and whoever gets at the socket itself says things to
 # it that two readers could understand in two ways. Nothing of it reaches a listener.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
@@ -142,7 +142,53 @@ unavailable() { [[ $(as evil get apiservice v1.evil.test -o 'jsonpath={.status.c
 eventually "an aggregated API there is not available" 60 unavailable
 check_fails "and not served" 'unavailable|unable|could not find|not able' as evil get --raw /apis/evil.test/v1
 check "it goes" as evil delete apiservice v1.evil.test
-untouched "Nodes, Services, aggregated APIs"
+hook_by_service() { # NAME PORT
+  as evil apply -f - <<YAML
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: hook}
+webhooks:
+  - name: a.hook.test
+    clientConfig: {service: {name: $1, namespace: default, port: $2}, caBundle: $(base64 -w0 <"$TMPDIR/hook.crt")}
+    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+    sideEffects: None
+    admissionReviewVersions: [v1]
+    timeoutSeconds: 10
+    failurePolicy: Fail
+YAML
+}
+while read -r name host says; do
+  check "a Service that is another name of $host" as evil create service externalname "$name" --external-name "$host" --tcp="$treasure"
+  check "a webhook by it" hook_by_service "$name" "$treasure"
+  eventually "is refused in words: $says" 30 answers "$says"
+done <<T
+local localhost localhost is of loopback
+bastion $own $own is of zood's own machine
+T
+check "the webhook goes" as evil delete validatingwebhookconfiguration hook
+converts() { # URL
+  as evil apply -f - <<YAML
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.evil.test}
+spec:
+  group: evil.test
+  scope: Cluster
+  names: {plural: things, singular: thing, kind: Thing}
+  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "$1", caBundle: $(base64 -w0 <"$TMPDIR/hook.crt")}}}
+  versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+    - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+YAML
+}
+check "a definition with a webhook that converts" converts "https://127.0.0.1:$treasure/"
+thing() { as evil apply -f - <<<'{"apiVersion": "evil.test/v1", "kind": "Thing", "metadata": {"name": "a"}}'; }
+eventually "an object of it" 30 thing
+converted() { grep -qE -- "$1" <<<"$(as evil get --raw /apis/evil.test/v2/things/a 2>&1)"; }
+eventually "in its other version is not asked for at loopback" 30 converted '127.0.0.1 is of loopback'
+check "the webhook is elsewhere" converts "https://$own:$treasure/"
+eventually "nor at this machine" 30 converted "$own is of zood's own machine"
+untouched "Nodes, Services, aggregated APIs, conversions"
 
 # ---- at the socket itself -------------------------------------------------------------------------------------------
 
@@ -235,7 +281,8 @@ expect_match "another's nodePort" 'already allocated' "$(steals "$(service '{nam
 expect_match "addresses from outside" 'external-ips' "$(steals "$(service '{name: c}' "{externalIPs: [$address], ports: [{port: 80}]}")")"
 expect "none of them is in the thief's cluster" kubernetes "$(as thief get services -o json | jq -r '[.items[].metadata.name] | join(" ")')"
 check "without the hook" as thief delete mutatingwebhookconfiguration zoo-services
-steals "$(service '{name: a}' "{clusterIP: $address, ports: [{port: 80}]}")" >/dev/null
+unasked() { steals "$(service '{name: a}' "{clusterIP: $address, ports: [{port: 80}]}")"; }
+eventually "nobody is asked any more" 30 unasked
 taken() { as thief get events -o json | jq -r '.items[] | select(.reason == "NotSynced") | .message' | says_line "$1"; }
 eventually "another's ClusterIP stays another's, and an event says so" 60 taken 'already allocated'
 expect "it is not upstream" "" "$(upstream get service -n "$thief-default" a -o name --ignore-not-found)"

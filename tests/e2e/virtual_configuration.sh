@@ -174,26 +174,9 @@ spec:
     - {name: e, ephemeral: {volumeClaimTemplate: {spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}
 YAML
 chosen() { [[ $(there "$id1" pvc "$1" '.metadata.annotations["volume.kubernetes.io/selected-node"] // ""') == kwok-[12] ]]; }
-# provision CLAIM: as upstream's provisioner would.
-provision() {
-  local uid
-  uid=$(there "$id1" pvc "$1" .metadata.uid)
-  upstream apply -f - >/dev/null <<YAML
-apiVersion: v1
-kind: PersistentVolume
-metadata: {name: pvc-$uid, annotations: {pv.kubernetes.io/provisioned-by: example.com/disks}}
-spec:
-  capacity: {storage: 1Gi}
-  accessModes: [ReadWriteOnce]
-  persistentVolumeReclaimPolicy: Delete
-  storageClassName: fast
-  nfs: {server: secret-server-of-the-host, path: /}
-  claimRef: {apiVersion: v1, kind: PersistentVolumeClaim, namespace: $id1-default, name: $1, uid: $uid}
-YAML
-}
 for claim in disk writer-e; do
   eventually "claim $claim is upstream, with the node that the cluster has chosen" 60 chosen "$claim"
-  provision "$claim"
+  provision "$id1" "$claim"
 done
 bound() { [[ $(in_cluster t1 get pvc "$1" -o json | jq -r '"\(.status.phase) \(.spec.volumeName) \(.status.capacity.storage)"') == "Bound pvc-$(there "$id1" pvc "$1" .metadata.uid) 1Gi" ]]; }
 eventually "it is bound in the cluster, too" 60 bound disk
@@ -228,10 +211,6 @@ expect "which the first one does not take" 401 "$(who "$direct" "$token2")"
 
 versions() { upstream get configmaps,secrets,services -n "$id1-default" -o json | jq -r '.items[] | "\(.kind) \(.metadata.name) \(.metadata.resourceVersion)"' | sort; }
 patrolled() { (($(grep -c "$id1: patrol: .* secrets" "$zood_dir.log") > patrols)); }
-inside() {
-  local dir=$zood_dir/clusters/$1
-  "$KUBECTL" --kubeconfig "$dir/controller-manager.kubeconfig" --client-certificate "$dir/pki/zood.crt" --client-key "$dir/pki/zood.key" "${@:2}"
-}
 stop_zood KILL
 before=$(versions)
 patrols=$(grep -c "$id1: patrol: .* secrets" "$zood_dir.log")
@@ -239,16 +218,41 @@ start_clusters "$sharing"
 eventually "zood comes back and reads both sides" 90 patrolled
 eventually "all is well" 60 condition_is t1 Synced "True Synced"
 expect "it writes nothing that is there already" "$before" "$(versions)"
+in_cluster t1 apply -f - >/dev/null <<'YAML'
+apiVersion: v1
+kind: Service
+metadata: {name: missed}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: missed}
+spec: {podSelector: {}}
+YAML
+eventually "a policy is upstream" 30 there_is "$id1" networkpolicy missed .metadata.name missed
 stop_zood KILL
-check "a ConfigMap is changed while zood is away" inside "$id1" patch configmap settings --type merge -p '{"data":{"color":"white"}}'
-check "a Secret goes" inside "$id1" delete secret password
+check "while zood is away its ConfigMap is changed upstream" upstream patch configmap -n "$id1-default" kube-root-ca.crt.cluster --type merge -p '{"metadata":{"annotations":{"clusters.zoo.kubezoo.io/hash":"x"}},"data":{"ca.crt":"another"}}'
+check "a Service of it" upstream patch service -n "$id1-default" missed --type merge -p '{"metadata":{"annotations":{"clusters.zoo.kubezoo.io/hash":"x"}},"spec":{"ports":[{"port":81}]}}'
+check "a policy goes there" upstream delete networkpolicy -n "$id1-default" missed
+check "and its token is about to end" upstream annotate secret -n "$id1-default" "zoo-token-$uid" --overwrite "clusters.zoo.kubezoo.io/token-ends=$(date +%s)"
+check "a ConfigMap is changed while zood is away" at_plane "$id1" patch configmap settings --type merge -p '{"data":{"color":"white"}}'
+check "a Secret goes" at_plane "$id1" delete secret password
 start_clusters "$sharing"
 eventually "the one follows" 90 there_is "$id1" configmap settings .data.color white
 eventually "the other goes, too" 60 gone_there "$id1" secret password
+eventually "what a watch has missed is made right" 60 is_own_authority
+eventually "Services, too" 60 there_is "$id1" service missed '.spec.ports[0].port' 80
+eventually "and policies" 60 there_is "$id1" networkpolicy missed .metadata.name missed
+another_token() { local fresh; fresh=$(there "$id1" secret "zoo-token-$uid" '.data["token-0"]' | base64 -d) && [[ -n $fresh ]] && ! says_line -xF -- "$fresh" <<<"$for_api"$'\n'"$for_vault"; }
+eventually "a token that ends is another one in time" 60 another_token
+fresh=$(tokens | while read -r each; do claims "$each" | jq -e '.aud | index("vault") | not' >/dev/null && echo "$each"; done)
+expect "which the cluster's API server takes" system:serviceaccount:default:robot "$(who "$direct" "$fresh")"
 
 # ---- the end ------------------------------------------------------------------------------------------------------------
 
 check "the pod goes" in_cluster t1 delete pod web --timeout=60s
+refused_tokens() { [[ $(for each in "$for_api" "$fresh"; do who "$direct" "$each"; done | paste -sd' ') == "401 401" ]]; }
+eventually "and its tokens are worth nothing" 30 refused_tokens
 eventually "what it alone has named goes with it" 60 gone_there "$id1" configmap settings
 eventually "its tokens" 60 gone_there "$id1" secret "zoo-token-$uid"
 eventually "and the authority" 60 gone_there "$id1" configmap kube-root-ca.crt.cluster

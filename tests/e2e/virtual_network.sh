@@ -4,11 +4,17 @@
 # step: all
 # timeout: 900
 # What of its own network a virtual cluster's API server reaches, on fake nodes: its pods by the addresses that the upstream says, what is
-# behind its Services, each endpoint judged; and no other pod or Service. That bytes come from real pods is shown in tests/node.
+# behind its Services, each endpoint judged; and no other pod or Service, nor the upstream's API and nodes. That bytes come from real pods is
+# shown in tests/node.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
-own_upstream --nodes 2
+# Its API has another address beside loopback, as the Service of its API says; and so has one of its nodes.
+api=192.0.2.10 node=192.0.2.11
+own_upstream --nodes 2 --apiserver-arg "--advertise-address=$api"
+upstream create -f - >/dev/null <<YAML
+{apiVersion: v1, kind: Node, metadata: {name: far}, spec: {unschedulable: true}, status: {addresses: [{type: InternalIP, address: $node}]}}
+YAML
 hook_pid='' silent=''
 at_end() {
   local each
@@ -50,14 +56,16 @@ expect "what is opened is reached" "hook at /hello" "$(as t1 get --raw "/api/v1/
 # ---- Services ------------------------------------------------------------------------------------------------------
 
 service() { service_to "$@" | as t1 apply -f -; } # NAME ADDRESS PORT
-hook() { # SERVICE
+hook() { hook_by "service: {name: $1, namespace: default, path: /}"; } # SERVICE
+hook_at() { hook_by "url: \"$1\""; }                                      # URL
+hook_by() { # MEMBERS of clientConfig
   as t1 apply -f - <<YAML
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: hook}
 webhooks:
   - name: a.hook.test
-    clientConfig: {service: {name: $1, namespace: default, path: /}, caBundle: $(base64 -w0 <"$TMPDIR/hook.crt")}
+    clientConfig: {$1, caBundle: $(base64 -w0 <"$TMPDIR/hook.crt")}
     rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
     sideEffects: None
     admissionReviewVersions: [v1]
@@ -81,6 +89,10 @@ check "a webhook there" hook empty
 eventually "says so" 30 answers 'no endpoint that is ready|no endpoints available'
 check "a webhook at no Service" hook nothing
 eventually "is none" 30 answers 'service "nothing" not found'
+for each in "$api" "$node"; do
+  check "a webhook by URL at $each" hook_at "https://$each:6443/"
+  eventually "is refused as the upstream's" 90 answers "$each is of the upstream's API or of one of its nodes"
+done
 check "the webhook goes" as t1 delete validatingwebhookconfiguration hook
 aggregated() { # SERVICE
   as t1 apply -f - <<YAML

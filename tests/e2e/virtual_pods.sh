@@ -17,11 +17,6 @@ pods_there() { upstream get pods -n "$1-$2" -o json | jq -r '.items[] | select(.
 pods_here() { in_cluster "$1" get pods -n "$2" -o json | jq -r '.items[] | select(.metadata.deletionTimestamp == null) | "\(.metadata.name) \(.status.phase) \(.spec.nodeName)"' | sort; }
 count_is() { [[ $(pods_there "$1" "$2" | wc -l) == "$3" ]]; }
 same_pods() { local here; here=$(pods_here "$1" "$3") && [[ -n $here && $here == "$(pods_there "$2" "$3")" ]]; }
-# inside ID ARGUMENTS...: kubectl at the cluster's API server itself, as zood does it, be zood there or not.
-inside() {
-  local dir=$zood_dir/clusters/$1
-  "$KUBECTL" --kubeconfig "$dir/controller-manager.kubeconfig" --client-certificate "$dir/pki/zood.crt" --client-key "$dir/pki/zood.key" "${@:2}"
-}
 
 # ---- named nodes ---------------------------------------------------------------------------------------------------
 
@@ -42,9 +37,26 @@ check "is available in the cluster" in_cluster t1 wait --for=condition=Available
 eventually "its pods run upstream, on the same nodes" 60 same_pods t1 "$id1" default
 expect "three of them" 3 "$(pods_there "$id1" default | grep -c ' Running kwok-[12]$')"
 expect "with addresses in the cluster" 3 "$(in_cluster t1 get pods -o json | jq '[.items[].status | select(.podIP != null and .startTime != null)] | length')"
-expect "made as the cluster's own user" "zoo:$id1" \
-  "$(upstream auth can-i create pods -n "$id1-default" --as "zoo:$id1" --as-group zoo:tenants >/dev/null && echo "zoo:$id1")"
-expect "who may do nothing elsewhere" no "$(upstream auth can-i create pods -n default --as "zoo:$id1" --as-group zoo:tenants)"
+expect "the cluster's user may do nothing elsewhere" no "$(upstream auth can-i create pods -n default --as "zoo:$id1" --as-group zoo:tenants)"
+# From here on upstream takes pods, ConfigMaps and Secrets in its namespaces from the cluster's user alone, be it zood's own account that tries.
+upstream apply -f - >/dev/null <<YAML
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: writers}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {tenant.kubezoo.io/id: "$id1"}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE, DELETE], resources: [pods, pods/resize, pods/ephemeralcontainers, configmaps, secrets]}]
+  # zood's, the administrator of the script, and the upstream's own programs.
+  validations: [{expression: "request.userInfo.username in ['zoo:$id1', 'admin', 'system:kube-scheduler'] || request.userInfo.username.startsWith('system:serviceaccount:kube-system:')", message: "only the cluster's user writes here"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: writers}
+spec: {policyName: writers, validationActions: [Deny]}
+YAML
+zood_is_refused() { grep -q "only the cluster's user writes here" <<<"$(upstream run own --image=registry.example/x -n "$id1-default" --dry-run=server --as system:serviceaccount:zoo-system:zood --as-group system:masters 2>&1)"; }
+eventually "upstream takes what pods need from nobody else" 30 zood_is_refused
 expect "without a token of the upstream" 0 "$(upstream get pods -n "$id1-default" -o json | grep -c serviceAccountToken)"
 
 check "scaled up" in_cluster t1 scale deployment web --replicas=5
@@ -63,7 +75,7 @@ eventually "comes upstream" 60 labelled
 
 uid=$(in_cluster t1 get pod "$one" -o 'jsonpath={.metadata.uid}')
 check_fails "the status of an earlier pod of a name is not taken for it" 'uid|UID|immutable' \
-  inside "$id1" patch pod "$one" --subresource=status --type=strategic -p '{"metadata":{"uid":"11111111-2222-3333-4444-555555555555"},"status":{"message":"x"}}'
+  at_plane "$id1" patch pod "$one" --subresource=status --type=strategic -p '{"metadata":{"uid":"11111111-2222-3333-4444-555555555555"},"status":{"message":"x"}}'
 check "a pod is deleted upstream" upstream delete pod -n "$id1-default" "$one" --wait=false
 replaced() { ! in_cluster t1 get pods -o json | jq -e --arg uid "$uid" 'any(.items[]; .metadata.uid == $uid)' >/dev/null && same_pods t1 "$id1" default && count_is "$id1" default 2; }
 eventually "the cluster's goes, and another one comes" 90 replaced
@@ -123,6 +135,10 @@ runs() { [[ $(in_cluster "$1" get pod "$2" -o 'jsonpath={.status.phase}') == Run
 eventually "default/nginx runs in the one" 60 runs t1 nginx
 eventually "and in the other" 60 runs t2 nginx
 before=$(upstream get pod -n "$id2-default" nginx -o 'jsonpath={.metadata.uid}')
+for right in "create pods" "delete pods" "get secrets"; do
+  # shellcheck disable=SC2086 # a verb and a resource
+  expect "the one's user may not $right of the other" no "$(upstream auth can-i $right -n "$id2-default" --as "zoo:$id1" --as-group zoo:tenants)"
+done
 check "the one is deleted" in_cluster t1 delete pod nginx --timeout=60s
 expect "the other is as it was" "$before Running" "$(upstream get pod -n "$id2-default" nginx -o json | jq -r '"\(.metadata.uid) \(.status.phase)"')"
 
@@ -148,7 +164,7 @@ eventually "and taken" 90 runs t2 sly
 
 # ---- zood is killed in between ------------------------------------------------------------------------------------------
 
-versions() { { upstream get pods -n "$id1-default" -o json; inside "$id1" get pods -o json; } | jq -r '.items[] | "\(.metadata.namespace) \(.metadata.name) \(.metadata.resourceVersion)"' | sort; }
+versions() { { upstream get pods -n "$id1-default" -o json; at_plane "$id1" get pods -o json; } | jq -r '.items[] | "\(.metadata.namespace) \(.metadata.name) \(.metadata.resourceVersion)"' | sort; }
 patrolled() { (($(grep -c "$id1: patrol: .* pods" "$zood_dir.log") > patrols)); }
 check "a namespace" in_cluster t1 create namespace side
 check "with a pod" in_cluster t1 run x -n side --image=registry.example/x
@@ -165,8 +181,8 @@ side_gone() { [[ -z $(upstream get ns "$id1-side" -o name --ignore-not-found) ]]
 eventually "what a deleted namespace has left is taken away" 60 side_gone
 expect_match "nor looks at it" ': patrol: 2 pods upstream, 0 to be looked at' "$(grep "$id1: patrol: .* pods" "$zood_dir.log" | tail -1)"
 stop_zood KILL
-check "scaled while zood is away" inside "$id1" scale deployment web --replicas=4
-bound() { [[ $(inside "$id1" get pods -o json | jq '[.items[] | select(.spec.nodeName != null)] | length') == 4 ]]; }
+check "scaled while zood is away" at_plane "$id1" scale deployment web --replicas=4
+bound() { [[ $(at_plane "$id1" get pods -o json | jq '[.items[] | select(.spec.nodeName != null)] | length') == 4 ]]; }
 eventually "the cluster's own scheduler goes on" 60 bound
 gone=$(pods_there "$id1" default | awk 'NR == 1 { print $1 }')
 check "and one is deleted upstream" upstream delete pod -n "$id1-default" "$gone" --timeout=60s
@@ -174,7 +190,7 @@ start_clusters
 caught_up() { same_pods t1 "$id1" default && count_is "$id1" default 4; }
 eventually "zood catches up" 90 caught_up
 expect "the one that was deleted is not run again" 0 "$(pods_here t1 default | grep -c "^$gone ")"
-expect "no node was lost" "True True" "$(inside "$id1" get nodes -o json | jq -r '[.items[].status.conditions[] | select(.type == "Ready") | .status] | join(" ")')"
+expect "no node was lost" "True True" "$(at_plane "$id1" get nodes -o json | jq -r '[.items[].status.conditions[] | select(.type == "Ready") | .status] | join(" ")')"
 
 # ---- nodes come and go -----------------------------------------------------------------------------------------------------
 
@@ -188,12 +204,16 @@ eventually "a node that is not there is told" 60 condition_is t1 NodesReady "Fal
 
 # ---- the end ------------------------------------------------------------------------------------------------------------------
 
+color_there() { [[ $(upstream get namespace "$id2-default" -o 'jsonpath={.metadata.labels.color}') == blue ]]; }
+check "a label of a namespace" in_cluster t2 label namespace default color=blue
+eventually "is upstream" 30 color_there
 check "a paused cluster" ctl cluster pause t2
 expect "keeps its pods upstream" 2 "$(pods_there "$id2" default | wc -l)"
 rm -rf "$zood_dir/clusters/$id2/etcd/member"/*
 check "it is resumed with an etcd that is empty" ctl cluster resume t2
 eventually "which is not the store that it had" 90 condition_is t2 Synced "False StoreReplaced"
 expect "so nothing upstream is deleted for it" 2 "$(pods_there "$id2" default | wc -l)"
+check "and the label that the other store lacks stays" color_there
 check "goes, too" ctl cluster delete t2 --timeout 120s
 check "and so does the other" ctl cluster delete t1 --timeout 120s
 expect "upstream has nothing of either" "" "$(upstream get ns -o name | grep -E "$id1|$id2")"

@@ -21,11 +21,6 @@ addresses='[.spec.clusterIP, .spec.clusterIPs, .spec.ipFamilies, .spec.ipFamilyP
 same() { local one; one=$(here "$1" "$3" "$addresses") && [[ -n $one && $one == "$(there "$2" "$3" "$addresses")" ]]; }
 owned() { [[ $(there "$2" "$3" '.metadata.annotations["clusters.zoo.kubezoo.io/uid"]') == "$(here "$1" "$3" .metadata.uid)" ]]; }
 gone_there() { [[ -z $(there "$1" "$2" .metadata.name) ]]; }
-# inside ID ARGUMENTS...: kubectl at the cluster's API server itself, be zood there or not.
-inside() {
-  local dir=$zood_dir/clusters/$1
-  "$KUBECTL" --kubeconfig "$dir/controller-manager.kubeconfig" --client-certificate "$dir/pki/zood.crt" --client-key "$dir/pki/zood.key" "${@:2}"
-}
 
 require "a cluster with two nodes of the upstream" ctl cluster create t1 --node kwok-1 --node kwok-2
 eventually "both sides were read" 90 condition_is t1 Synced "True Synced"
@@ -203,10 +198,10 @@ check "somebody takes the hook away" in_cluster t1 delete mutatingwebhookconfigu
 check "a Service meanwhile" in_cluster t1 create service clusterip unasked --tcp=80
 eventually "is upstream with the address that the cluster has chosen" 60 same t1 "$id1" unasked
 stop_zood KILL
-check "one while zood is away" inside "$id1" create service nodeport alone --tcp=80
-check "one is deleted" inside "$id1" delete service "$named"
-check "and made anew" inside "$id1" create service clusterip "$named" --tcp=81
-check "one goes" inside "$id1" delete service early
+check "one while zood is away" at_plane "$id1" create service nodeport alone --tcp=80
+check "one is deleted" at_plane "$id1" delete service "$named"
+check "and made anew" at_plane "$id1" create service clusterip "$named" --tcp=81
+check "one goes" at_plane "$id1" delete service early
 start_clusters 'shared: {storage_classes: ["fast"]}'
 eventually "zood catches up" 90 same t1 "$id1" alone
 eventually "with the one that was made anew" 60 owned t1 "$id1" "$named"

@@ -3,8 +3,8 @@
 # covers: clusters
 # step: all
 # timeout: 900
-# Nodes of virtual clusters, on fake ones: a share as several nodes, nodes that are one cluster's alone, labels that a host loses, and
-# the weight of a cluster.
+# Nodes of virtual clusters, on fake ones: a share as several nodes, nodes that are one cluster's alone, labels that a host loses, the
+# weight of a cluster, and shares of extended resources.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
@@ -85,4 +85,38 @@ expect "the cluster's own stays" 1 "$(as first get node kwok-1 -o 'jsonpath={.me
 check "a weight" change first '{"weight":300}'
 check_fails "that is none" 'spec.weight: must be a number of 1 to 10000' change first '{"weight":0}'
 expect_match "kubectl explains it" 'has twice those of one of 100' "$("${admin[@]}" explain virtualcluster.spec.weight)"
-check "all go" ctl cluster delete parts first --timeout 120s
+
+# ---- extended resources ----------------------------------------------------------------------------------------------------
+
+gpus='{"example.com/gpu":"2"}'
+check "a host with two GPUs" upstream patch node kwok-3 --subresource=status --type=merge -p "{\"status\":{\"capacity\":$gpus,\"allocatable\":$gpus}}"
+require "a cluster with a share of one" ctl cluster create gpu --cpu 4 --memory 8Gi --resource example.com/gpu=1 --dns none
+require "one that has the host by name, and a share of one" ctl cluster create named --node kwok-3 --cpu 4 --memory 8Gi --resource example.com/gpu=1 --dns none
+# computes NAME [MEMBERS of its spec]: a pod that asks for a GPU.
+computes() { echo "{apiVersion: v1, kind: Pod, metadata: {name: $1}, spec: {${2:+$2, }containers: [{name: c, image: registry.example/x, resources: {limits: {example.com/gpu: 1}}}]}}"; }
+runs_on() { [[ $(upstream get pod -n "$1-default" "$2" -o json --ignore-not-found | jq -r '"\(.status.phase) \(.spec.nodeName)"') == "Running $3" ]]; }
+says() { as "$1" get events --field-selector "involvedObject.name=$2,reason=$3" -o 'jsonpath={.items[*].message}' | says_line "$4"; }
+while read -r cluster node; do
+  eventually "the node of $cluster is ready" 90 condition_is "$cluster" NodesReady "True Ready"
+  eventually "and both of its sides were read" 90 condition_is "$cluster" Synced "True Synced"
+  id=$(cluster_id "$cluster")
+  check "its kubeconfig" ctl cluster connect "$cluster" --kubeconfig-file "$TMPDIR/$cluster.kubeconfig"
+  expect "its node has one GPU" 1 "$(as "$cluster" get node "$node" -o json | jq -r '.status.allocatable["example.com/gpu"]')"
+  check "a pod that asks for it" as "$cluster" create -f - <<<"$(computes first)"
+  eventually "runs on the host that has it" 60 runs_on "$id" first kwok-3
+  expect "and takes it there" 1 "$(upstream get pod -n "$id-default" first -o json | jq -r '.spec.containers[0].resources.requests["example.com/gpu"]')"
+  expect "the upstream holds the share, too" "1 1" \
+    "$(upstream get resourcequota -n "$id-default" zoo-share -o json | jq -r '"\(.spec.hard["requests.example.com/gpu"]) \(.status.used["requests.example.com/gpu"])"')"
+  check "a second one" as "$cluster" create -f - <<<"$(computes second)"
+  eventually "has no room, says the cluster's scheduler" 60 says "$cluster" second FailedScheduling 'Insufficient example.com/gpu'
+  check "a third one, past the scheduler" as "$cluster" create -f - <<<"$(computes third "nodeName: $node")"
+  eventually "is stopped by the ledger" 60 says "$cluster" third NotSynced 'it needs 1 of example.com/gpu, and 0 are left'
+  expect "it stays Pending" Pending "$(as "$cluster" get pod third -o 'jsonpath={.status.phase}')"
+  expect "and upstream has the first one alone" pod/first "$(upstream get pods -n "$id-default" -o name)"
+  check "the first one goes" as "$cluster" delete pod first --timeout=60s
+  eventually "and the third one has it" 60 runs_on "$id" third kwok-3
+done <<'CLUSTERS'
+gpu gpu
+named kwok-3
+CLUSTERS
+check "all go" ctl cluster delete parts first gpu named --timeout 120s

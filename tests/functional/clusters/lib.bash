@@ -97,3 +97,56 @@ YAML
   has_class() { [[ $(in_cluster "$1" get storageclass fast -o 'jsonpath={.volumeBindingMode}' --ignore-not-found) == WaitForFirstConsumer ]]; }
   eventually "a StorageClass that is shared is in the cluster" 60 has_class "$1"
 }
+
+# at_plane ID ARGUMENTS...: kubectl at the cluster's API server itself, as zood does it, be zood there or not.
+at_plane() {
+  local dir=$zood_dir/clusters/$1
+  "$KUBECTL" --kubeconfig "$dir/controller-manager.kubeconfig" --client-certificate "$dir/pki/zood.crt" --client-key "$dir/pki/zood.key" "${@:2}"
+}
+
+# provision ID CLAIM: makes the volume of a claim of class `fast` in the cluster's namespace default, as upstream's provisioner would.
+provision() {
+  local uid
+  uid=$(upstream get pvc -n "$1-default" "$2" -o 'jsonpath={.metadata.uid}')
+  upstream apply -f - >/dev/null <<YAML
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pvc-$uid, annotations: {pv.kubernetes.io/provisioned-by: example.com/disks}}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Delete
+  storageClassName: fast
+  nfs: {server: secret-server-of-the-host, path: /}
+  claimRef: {apiVersion: v1, kind: PersistentVolumeClaim, namespace: $1-default, name: $2, uid: $uid}
+YAML
+}
+
+# backlog ID: how many things of the cluster the syncer still has to do.
+backlog() { curl -s --unix-socket "$zood_dir/zood.sock" http://zood/metrics | sed -n "s/^zood_virtual_cluster_backlog{id=\"$1\"} //p"; }
+
+# objects_there ID: what upstream has of the cluster; objects_here ID: what its API server has of these kinds, be zood there or not. A
+# line an object: kind, name, UID, resourceVersion, labels of a namespace, and when it was asked to go.
+zoo_object='"\(.kind) \(.metadata.namespace // "")/\(.metadata.name) \(.metadata.uid) \(.metadata.resourceVersion)" + (if .kind == "Namespace" then " \(.metadata.labels)" else "" end) + " \(.metadata.deletionTimestamp // "")"'
+zoo_kinds=pods,services,endpointslices,configmaps,secrets,persistentvolumeclaims,persistentvolumes,networkpolicies,namespaces
+objects_there() {
+  upstream get "$zoo_kinds" -A -o json |
+    jq -r --arg prefix "$1-" ".items[] | select((.spec.claimRef?.namespace // .metadata.namespace // .metadata.name) | startswith(\$prefix)) | $zoo_object" | sort
+}
+# Of namespace kube-system without ConfigMaps: kube-apiserver writes some when it starts.
+objects_here() {
+  at_plane "$1" get "$zoo_kinds" -A -o json |
+    jq -r ".items[] | select(.kind != \"ConfigMap\" or .metadata.namespace != \"kube-system\") | $zoo_object" | sort
+}
+# nodes_here ID: a line a Node: name, UID, whether it is ready, and since when.
+nodes_here() {
+  at_plane "$1" get nodes -o json |
+    jq -r '.items[] | "\(.metadata.name) \(.metadata.uid) \(.status.conditions[] | select(.type == "Ready") | "\(.status) \(.lastTransitionTime)")"' | sort
+}
+# is_at_rest ID: the syncer has nothing to do, and neither side has changed since this was asked the last time.
+is_at_rest() {
+  objects_there "$1" >"$TMPDIR/look" && objects_here "$1" >>"$TMPDIR/look" || return 1
+  if [[ $(backlog "$1") == 0 ]] && cmp -s "$TMPDIR/look" "$TMPDIR/look.before"; then return 0; fi
+  mv "$TMPDIR/look" "$TMPDIR/look.before"
+  return 1
+}
