@@ -149,6 +149,10 @@ Result<Controller::Next> Controller::wait(Record record, std::string_view phase,
             if (!now.place.version.empty()) status["version"] = now.place.version;
             put_components(now, state);
             set_condition(now.object, "ControlPlaneReady", false, reason, message);
+            if (stays && holds(now, "Synced"))
+              set_condition(now.object, "Synced", false, "NotReached",
+                            "its API server does not answer: nothing is copied or deleted before "
+                            "it does");
           }));
   return Next{after, true};
 }

@@ -159,6 +159,7 @@ YAML
 eventually "another claim, policy and pod" 60 imposter
 expect "upstream nothing changes for them" "${before_there[emptied]}" "$(objects_there "$empty")"
 eventually "the other one does not answer" 150 condition_is still ControlPlaneReady "False Starting"
+eventually "and nothing of it is copied" 30 condition_is still Synced "False NotReached"
 while ((SECONDS - begun < longest_patrol)); do sleep 1; done
 expect "after a patrol all of the one is upstream as it was" "${before_there[emptied]}" "$(objects_there "$empty")"
 expect "and of the other" "${before_there[still]}" "$(objects_there "${id[still]}")"

@@ -110,8 +110,8 @@ Amounts pod_claims(const json& pod) {
   static const auto cpu = Quantity::parse(k_least_cpu).value_or(Quantity());
   static const auto memory = Quantity::parse(k_least_memory).value_or(Quantity());
   auto sums = summed(pod);
-  sums["cpu"] = std::max(sums["cpu"], cpu);
-  sums["memory"] = std::max(sums["memory"], memory);
+  for (const auto& [name, least] : {std::pair("cpu", &cpu), std::pair("memory", &memory)})
+    if (auto& sum = sums[name]; sum == Quantity()) sum = *least;
   return listed(sums);
 }
 

@@ -21,7 +21,7 @@ kube::Quantity amount_of(const Amounts& amounts, std::string_view resource); ///
 void add(std::map<std::string, kube::Quantity>& to, const Amounts& amounts);
 void take(std::map<std::string, kube::Quantity>& from, const Amounts& amounts);
 
-/// What a pod that asks for nothing counts as, against a share.
+/// What a pod that asks for no cpu, or no memory, counts as, against a share.
 inline constexpr std::string_view k_least_cpu = "100m", k_least_memory = "128Mi";
 
 /// What the scheduler sets aside for a pod (k8s.io/component-helpers resource.PodRequests): the sum
@@ -30,7 +30,7 @@ inline constexpr std::string_view k_least_cpu = "100m", k_least_memory = "128Mi"
 /// overhead of its RuntimeClass. And one of "pods". What cannot be read counts as nothing: the API
 /// server that stored it has taken it. Pure.
 Amounts pod_requests(const nlohmann::json& pod);
-/// The same, where neither cpu nor memory is less than the least.
+/// The same, where one that asks for no cpu, or no memory, counts as asking for the least.
 Amounts pod_claims(const nlohmann::json& pod);
 /// What a pod upstream claims by those of its containers that the cluster knows, which `containers`
 /// names. Upstream's own webhooks may have added others, which are not the cluster's to pay for.

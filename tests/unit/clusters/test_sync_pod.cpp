@@ -501,6 +501,10 @@ TEST_CASE("what a pod asks for is counted as the scheduler counts it") {
   const auto least = pod_claims(pod_of());
   CHECK(amount_of(least, "cpu") == q("100m"));
   CHECK(amount_of(least, "memory") == q("128Mi"));
+  const auto little =
+      pod_claims(pod_of(R"({"containers":[{"name":"c","resources":{"requests":{"cpu":"10m"}}}]})"));
+  CHECK(amount_of(little, "cpu") == q("10m"));
+  CHECK(amount_of(little, "memory") == q("128Mi"));
   CHECK(amount_of(pod_requests(json::object()), "pods") == q("1"));
 }
 
