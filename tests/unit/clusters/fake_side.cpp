@@ -210,7 +210,7 @@ http_client::Response FakeSide::change(const Call& call, const std::string& path
   const auto& before = found->second;
   for (const char* key : {"uid", "resourceVersion"}) {
     const auto named = kube::text_at(call.body, std::string("/metadata/") + key);
-    if (!named.empty() && named != before["metadata"][key])
+    if (!named.empty() && before["metadata"][key] != named)
       return refusal(409, "Conflict", fmt::format("{}: {} is another one", path, key));
   }
   auto next = before;

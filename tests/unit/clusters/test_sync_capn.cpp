@@ -216,9 +216,9 @@ TEST_CASE("TestServicePatrol") {
 }
 
 TEST_CASE("TestDWEndpointsUpdate: diff targetRef, diff address, uid") {
-  constexpr const char* k_slice =
+  static constexpr const char* k_slice =
       "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-1";
-  constexpr const char* k_slice_there =
+  static constexpr const char* k_slice_there =
       "/apis/discovery.k8s.io/v1/namespaces/clu5t3-default/endpointslices/web-1";
   const auto there = [](auto& world) {
     world.own.put(k_slice, json::parse(R"({"addressType":"IPv4",
