@@ -148,8 +148,10 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
   impl.syncer = std::make_unique<clusters::sync::Syncer>(
       impl.parts.upstream, *impl.parts.sync_loop,
       clusters::sync::SyncerParts{
-          .connect = [&impl] { return impl.parts.credential.api(); },
-          .connect_as = [&impl] { return impl.parts.credential.acting_api(); },
+          .upstream = std::make_shared<upstream::Connections>(
+              [&impl] { return impl.parts.credential.api(); }),
+          .acting = std::make_shared<upstream::ActingConnections>(
+              [&impl] { return impl.parts.credential.acting_api(); }),
           .names = [&impl] { return impl.parts.upstream.shared_names(); },
           .allowed = [&impl](const auto& id, const auto& kind,
                              const auto& object) { return impl.allowed(id, kind, object); },

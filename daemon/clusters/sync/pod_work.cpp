@@ -270,10 +270,12 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
     return fail(open.error());
   }
   pace_.spend(bytes);
-  const auto lease = as_tenant_.take();
-  const auto made = (*lease).create_text(
-      kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}),
-      std::move(text));
+  const auto made = [&] {
+    const auto lease = as_tenant_.take();
+    return (*lease).create_text(
+        kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}),
+        std::move(text));
+  }();
   if (made) {
     table_.set_there(key, there_of(*made));
     if (facts.here->tokens) tokens_.begin(key, *pod);

@@ -7,6 +7,7 @@
 #include "daemon/clusters/sync/own_watch.hpp"
 #include "daemon/clusters/sync/queue.hpp"
 #include "daemon/clusters/sync/stored.hpp"
+#include "daemon/clusters/tenant_room.hpp"
 #include "daemon/translate/mapping.hpp"
 #include "daemon/upstream/connections.hpp"
 
@@ -14,8 +15,25 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 namespace zoo::clusters::sync {
+
+/// Connections to the upstream as the user of one virtual cluster, whose rights end at its
+/// namespaces: those of all clusters, each told for whom it asks before it is lent. Any thread.
+class AsTenant {
+public:
+  AsTenant(upstream::ActingConnections& all, std::string_view id)
+      : all_(all), user_(tenant_user(id)) {}
+  upstream::ActingConnections::Lease take() const {
+    return all_.take(
+        [this](upstream::ActingApi& api) { api.act_as(user_, {std::string(k_tenant_group)}); });
+  }
+
+private:
+  upstream::ActingConnections& all_;
+  const std::string user_;
+};
 
 /// What all that is done for one virtual cluster stands on; its SyncedCluster's, which outlives
 /// what uses it. Any thread.
@@ -24,10 +42,10 @@ struct SyncRoom {
   FairQueue& queue;
   StoredBytes& stored; ///< what it has upstream
   WritePace& pace;     ///< asked before each object that is made or changed upstream, and told
-  upstream::Connections& own;       ///< its API server, as zood
-  upstream::Connections& upstream;  ///< as zood: for reads, and for what zood itself keeps there
-  upstream::Connections& as_tenant; ///< as the cluster's user, whose rights end at its namespaces
-  ListTurns& list_turns;            ///< at lists of its API server
+  upstream::Connections& own;      ///< its API server, as zood
+  upstream::Connections& upstream; ///< as zood: for reads, and for what zood itself keeps there
+  const AsTenant& as_tenant;       ///< as the cluster's user
+  ListTurns& list_turns;           ///< at lists of its API server
   std::function<Result<kube::ClusterAccess>()> access; ///< to its API server
   Hear hear;                                           ///< lists and watches a collection there
   std::function<translate::Mapping()> mapping;

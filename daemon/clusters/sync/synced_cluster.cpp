@@ -40,15 +40,11 @@ std::string pod_key(const json& pod) {
 
 SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWish wish)
     : parts_(parts), queue_(queue), id_(wish.id), options_(wish.options),
-      own_([this] { return connect_own(); }), upstream_(parts.connect), as_tenant_([this] {
-        auto api = parts_.connect_as();
-        api->act_as(tenant_user(id_), {std::string(k_tenant_group)});
-        return api;
-      }),
-      own_store_(wish.own_store), upstream_store_(wish.upstream_store),
-      api_address_(wish.api_address), room_(make_room()), mirror_(room_, wish.options),
-      labels_(room_), tokens_(room_, table_), events_(room_, table_), classes_(room_),
-      judge_(room_, mirror_) {
+      own_([this] { return connect_own(); }), upstream_(*parts.upstream),
+      as_tenant_(*parts.acting, id_), own_store_(wish.own_store),
+      upstream_store_(wish.upstream_store), api_address_(wish.api_address), room_(make_room()),
+      mirror_(room_, wish.options), labels_(room_), tokens_(room_, table_), events_(room_, table_),
+      classes_(room_), judge_(room_, mirror_) {
   table_.use(stored_);
   set_wish(std::move(wish));
   mirror_.start();

@@ -35,8 +35,9 @@ namespace zoo::clusters::sync {
 using NodeNames = std::shared_ptr<const std::vector<std::string>>;
 
 struct SyncerParts {
-  std::function<std::unique_ptr<upstream::ControlApi>()> connect;       ///< upstream, as zood
-  std::function<std::unique_ptr<upstream::ActingApi>()> connect_as;     ///< as somebody else
+  // Of all clusters, so that there are no more than workers need; never null.
+  std::shared_ptr<upstream::Connections> upstream;                      ///< as zood
+  std::shared_ptr<upstream::ActingConnections> acting;                  ///< as users of clusters
   std::function<std::shared_ptr<const translate::SharedNames>()> names; ///< never null
   /// May the cluster of this ID store such an object of a kind (mirror_kind.hpp) upstream?
   /// Code::forbidden, in the cluster's words. Any thread; must not block.
@@ -205,7 +206,9 @@ private:
   StoredBytes stored_;
   WritePace pace_;
   PodTable table_;
-  upstream::Connections own_, upstream_, as_tenant_;
+  upstream::Connections own_;
+  upstream::Connections& upstream_;
+  const AsTenant as_tenant_;
 
   mutable std::mutex mutex_;
   SyncWish wish_;
@@ -227,8 +230,8 @@ private:
   std::atomic<bool> listed_ = false, known_ = false;
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
   std::atomic<bool> upstream_away_ = false;
-  std::atomic<unsigned> strange_ =
-      0; ///< stores that are not what they were: 1 its own, 2 upstream's
+  /// Stores that are not what they were: 1 its own, 2 the upstream's.
+  std::atomic<unsigned> strange_ = 0;
   ListTurns list_turns_{ListTurns::max()};
   /// Where the work of these keys goes on, since its time was over: one worker at a time has each.
   std::string renewed_, swept_spaces_, swept_volumes_;

@@ -104,12 +104,7 @@ void Sides::settle(const std::function<WorkNext(const FairQueue::Work&)>& work,
 
 Room::Room()
     : own_api([this] { return own.connect(); }), up_api([this] { return up.connect(); }),
-      tenant_api([this] {
-        auto api = up.connect();
-        api->act_as(clusters::tenant_user(k_id), {std::string(clusters::k_tenant_group)});
-        return api;
-      }),
-      room(make_room()) {}
+      acting([this] { return up.connect(); }), tenant_api(acting, k_id), room(make_room()) {}
 
 SyncRoom Room::make_room() {
   return {
@@ -178,8 +173,8 @@ std::string MirrorRoom::all_of(const char* resource) {
 Cluster::Cluster() : tenants(std::make_unique<ScriptedTenants>(*this)), parts(make_parts()) {}
 
 SyncerParts Cluster::make_parts() {
-  return {.connect = [this] { return up.connect(); },
-          .connect_as = [this] { return up.connect(); },
+  return {.upstream = std::make_shared<upstream::Connections>([this] { return up.connect(); }),
+          .acting = std::make_shared<upstream::ActingConnections>([this] { return up.connect(); }),
           .names = [] { return std::make_shared<const translate::SharedNames>(); },
           .tenants = *tenants,
           .changed = [](const std::string&) {},

@@ -61,7 +61,9 @@ struct Sides {
 struct Room : Sides {
   sync::StoredBytes stored;
   sync::WritePace pace;
-  upstream::Connections own_api, up_api, tenant_api;
+  upstream::Connections own_api, up_api;
+  upstream::ActingConnections acting;
+  const sync::AsTenant tenant_api;
   sync::ListTurns turns{sync::ListTurns::max()};
   std::stop_source calls;
   const sync::SyncRoom room;
