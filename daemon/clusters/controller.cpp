@@ -29,7 +29,8 @@ Controller::Controller(ControllerParts parts)
     : parts_(std::move(parts)), keeper_(parts_.settings.directory / "keeper.sock"),
       pki_([this](const std::string& id) { return parts_.settings.directory_of(id); },
            [this](const std::string& id, PkiKeeper::Change change) { pki_changed(id, change); }),
-      // Whoever is administrator of a cluster can make its API server slow.
+      // The administrator of a cluster can make its API server answer slowly, and a look at the
+      // cluster waits for these answers: one worker is left for the other clusters.
       queue_(reconcile::Queue::Bound{.workers = std::max(parts_.settings.workers, 2U) - 1}),
       runner_(
           {.name = "clusters",

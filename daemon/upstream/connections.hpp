@@ -39,8 +39,8 @@ public:
   {
     return take([](Api&) {});
   }
-  /// `prepare(api)` is called before it is lent: without it there is none that acts as somebody,
-  /// since it would ask as whoever had it before.
+  /// Calls `prepare(api)` before the connection is lent. A connection that acts as somebody can be
+  /// had only in this way: otherwise it would go on to ask as the one for whom it was lent before.
   template <class Prepare>
   Lease take(Prepare&& prepare) {
     std::unique_ptr<Api> api;

@@ -31,7 +31,7 @@ public:
   Result<nlohmann::json> get(std::string_view path, std::string_view accept = {});
   Result<nlohmann::json> create(std::string_view collection, const nlohmann::json& object);
   Result<nlohmann::json> update(std::string_view path, const nlohmann::json& object);
-  /// The same of an object that is a text already.
+  /// create() and update() for an object that the caller has as JSON text: it is sent as it is.
   Result<nlohmann::json> create_text(std::string_view collection, std::string object);
   Result<nlohmann::json> update_text(std::string_view path, std::string object);
   Result<nlohmann::json> merge_patch(std::string_view path, const nlohmann::json& patch);

@@ -103,16 +103,17 @@ public:
   bool set_there(const std::string& key, std::optional<PodThere> there);
   void set_shown(const std::string& key, std::uint64_t shown); ///< it was told this status
   void set_told(const std::string& key, std::uint64_t told);
-  /// It is about to ask upstream for this: that is counted for it from now on. Nothing is changed
-  /// if the share is short of what is more than before: that is what it lacks room for.
+  /// The pod is about to ask upstream for `claims`: they are counted for it from now on. If the
+  /// share has no room for what is more than was counted for it before, the sums stay as they are,
+  /// the answer is the shortage, and `lacks_room` says what there was no room for.
   std::optional<Ledger::Shortage> reserve(const std::string& key, const Amounts& claims);
   /// Upstream has it already, so it is counted whether there is room or not. What was counted for
   /// the name before stays, unless `anew`.
   void count(const std::string& key, const Amounts& claims, const std::string& node,
              bool anew = false);
   bool uncount(const std::string& key); ///< false: it was not counted
-  /// Upstream is about to have so many bytes for it. False: there is no room for them, which it
-  /// lacks from now on. What it has there stays counted until it is not there any more.
+  /// Upstream is about to have so many bytes for it. False: there is no room for them, and
+  /// `lacks_room` says how many. What it has there stays counted until it is not there any more.
   bool hold_bytes(const std::string& key, std::size_t bytes);
   /// Upstream has so many already: they are counted if none are yet.
   void note_bytes(const std::string& key, std::size_t bytes);

@@ -16,8 +16,9 @@ namespace zoo::clusters::sync {
 /// extended resources. Nothing for a share of nothing.
 std::optional<nlohmann::json> share_fence(const Capacity& share);
 
-/// Has each container ask for cpu and memory, be it zero: a quota of these refuses pods that do
-/// not, and a zero changes neither the place of a pod nor its class.
+/// Gives each container a request of zero for cpu, and for memory, if it asks for none: the quota
+/// refuses pods with a container that does not ask. A request of zero changes neither on which
+/// nodes a pod fits nor its quality of service class.
 void dress_for_fence(nlohmann::json& spec);
 
 /// Did the quota refuse it? `message`: of the upstream. Its counts follow what has gone within

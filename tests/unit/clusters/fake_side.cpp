@@ -162,7 +162,8 @@ http_client::Response FakeSide::list(const Call& call) const {
     start = json::parse(*crypto::base64url_decode(token)).at("start").get<std::string>();
   start = start.substr(0, start.find('\0'));
   const auto asked = std::stoul("0" + parameter(call.query, "limit"));
-  // Who asks for no pages is given none, but for hear(), which asks as a KubeClient does.
+  // A GET without a limit is answered with the whole list in one page. hear() names no limit
+  // either, and is given pages all the same, since the real KubeClient asks for them.
   const auto most = call.method == "GET" && asked == 0 ? objects_.size() + 1
                     : asked == 0                       ? page_
                                                        : std::min(asked, page_);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// Tables of what is sent to both API servers.
+/// Tests as tables: each row says which requests the syncer sends to the two API servers.
 namespace zoo::tests {
 
 /// One case: what was there when all had been looked at, what happens then, and what is sent for
