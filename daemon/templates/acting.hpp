@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/connections.hpp"
 
-#include <functional>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace zoo::templates {
 
@@ -16,33 +12,19 @@ namespace zoo::templates {
 /// group of one instance, by a RoleBinding there.
 inline constexpr const char* k_user = "zoo:templates";
 
-/// Connections to the upstream as k_user, lent to one thread at a time and used again. There are as
-/// many as threads that had one at the same time. Any thread.
+/// Connections to the upstream as k_user, each told for which instance it asks before it is lent.
+/// Any thread.
 class Acting {
 public:
-  using Connect = std::function<std::unique_ptr<upstream::ActingApi>()>;
-  explicit Acting(Connect connect) : connect_(std::move(connect)) {}
+  using Connect = upstream::ActingConnections::Connect;
+  explicit Acting(Connect connect) : connections_(std::move(connect)) {}
 
-  /// A connection for as long as this lives, as a member of one group.
-  class Lease {
-  public:
-    Lease(Acting& from, std::unique_ptr<upstream::ActingApi> api)
-        : from_(from), api_(std::move(api)) {}
-    Lease(const Lease&) = delete;
-    ~Lease();
-    upstream::ControlApi& operator*() const { return *api_; }
-
-  private:
-    Acting& from_;
-    std::unique_ptr<upstream::ActingApi> api_;
-  };
-  /// `tenant`: not empty: as the user of that tenant, and a member of the tenants' group, too.
-  Lease take(const std::string& group, const std::string& tenant = {});
+  /// A connection as a member of one group, for as long as the lease lives. `tenant`: not empty: as
+  /// the user of that tenant, and a member of the tenants' group, too.
+  upstream::ActingConnections::Lease take(const std::string& group, const std::string& tenant = {});
 
 private:
-  Connect connect_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<upstream::ActingApi>> idle_;
+  upstream::ActingConnections connections_;
 };
 
 } // namespace zoo::templates

@@ -33,7 +33,7 @@ Result<void> SyncedCluster::open_namespace(const std::string& name_space) {
   }
   const auto share = wish().share;
   const auto lease = upstream_.take();
-  ZOO_TRY_VOID(known_store(*lease, true)); // nothing is begun in another one
+  ZOO_TRY_VOID(known_store(*lease, Store::upstream)); // nothing is begun in another one
   ZOO_TRY_VOID(parts_.tenants.open_namespace(*lease, id_, upstream_namespace(id_, name_space)));
   if (parts_.quota_fence) ZOO_TRY_VOID(keep_fence(*lease, name_space, share));
   queue_.add(id_, "s/" + name_space, Lane::then);

@@ -108,10 +108,7 @@ void Mirror::listen(std::size_t kind, const std::stop_token& stop) {
 Result<void> Mirror::listen_once(std::size_t kind, const std::stop_token& stop) {
   const auto& row = mirror_kinds()[kind];
   auto& side = sides_[kind];
-  {
-    const auto lease = room_.own.take();
-    ZOO_TRY_VOID(room_.known_store(*lease, false));
-  }
+  ZOO_TRY_VOID(room_.known(Store::cluster));
   ZOO_TRY(auto access, room_.access());
   side.table.begin_here();
   std::unordered_set<std::string> seen;
@@ -229,7 +226,7 @@ Result<WorkNext> Mirror::patrol(const std::string& rest) {
   if (!side.on) return clear(kind);
   if (!side.listed) return WorkNext{k_until_known};
   const auto lease = room_.upstream.take();
-  ZOO_TRY_VOID(room_.known_store(*lease, true));
+  ZOO_TRY_VOID(room_.known_store(*lease, Store::upstream));
   std::unordered_set<std::string> seen;
   ZOO_TRY_VOID(range_there(kind, *lease, [&](const std::string& key, const json& item) {
     seen.insert(key);
@@ -251,7 +248,7 @@ Result<WorkNext> Mirror::clear(std::size_t kind) {
   std::vector<std::pair<std::string, MirrorThere>> left;
   {
     const auto lease = room_.upstream.take();
-    ZOO_TRY_VOID(room_.known_store(*lease, true));
+    ZOO_TRY_VOID(room_.known_store(*lease, Store::upstream));
     ZOO_TRY_VOID(range_there(kind, *lease, [&](const std::string& key, const json& item) {
       if (auto there = mirror_there(item); !there.owner.empty())
         left.emplace_back(key, std::move(there));
@@ -271,7 +268,7 @@ Result<std::optional<json>> Mirror::read_here(const Target& target) {
   const auto lease = room_.own.take();
   auto object = (*lease).get(row.path(target.at.space, target.at.name));
   if (!object && object.error().code() == Code::not_found) {
-    ZOO_TRY_VOID(room_.known_store(*lease, false));
+    ZOO_TRY_VOID(room_.known_store(*lease, Store::cluster));
     return std::nullopt;
   }
   if (!object) return fail(std::move(object).error());
@@ -286,7 +283,7 @@ Result<std::optional<json>> Mirror::read_there(const Target& target) {
   const auto lease = room_.upstream.take();
   auto object = (*lease).get(path_there(mirror_kinds()[target.kind], target.at));
   if (!object && object.error().code() == Code::not_found) {
-    ZOO_TRY_VOID(room_.known_store(*lease, true));
+    ZOO_TRY_VOID(room_.known_store(*lease, Store::upstream));
     table.drop_there(target.key);
     room_made(target.kind);
     return std::nullopt;
@@ -295,7 +292,8 @@ Result<std::optional<json>> Mirror::read_there(const Target& target) {
   auto there = mirror_there(*object);
   const auto before = table.look(target.key);
   if (before && before->there && before->there->uid != there.uid)
-    ZOO_TRY_VOID(room_.known_store(*lease, true)); // another store may have one of this name, too
+    ZOO_TRY_VOID(
+        room_.known_store(*lease, Store::upstream)); // another store may have one of this name, too
   table.note_there(target.key, std::move(there));
   return std::optional(*std::move(object));
 }
@@ -460,10 +458,7 @@ Result<WorkNext> Mirror::replace(const Target& target, const MirrorFacts& facts)
 /// It is not wanted upstream any more. Where that is since the cluster has it no more, it is looked
 /// for there once more, in a store that is known.
 Result<WorkNext> Mirror::remove(const Target& target, const MirrorFacts& facts) {
-  {
-    const auto lease = room_.own.take();
-    ZOO_TRY_VOID(room_.known_store(*lease, false));
-  }
+  ZOO_TRY_VOID(room_.known(Store::cluster));
   if (is_wanted(target.kind, target.key)) {
     ZOO_TRY(const auto object, read_here(target));
     if (object) {

@@ -84,10 +84,7 @@ void NamespaceLabels::start() {
 }
 
 Result<void> NamespaceLabels::listen_once(const std::stop_token& stop) {
-  {
-    const auto lease = room_.own.take();
-    ZOO_TRY_VOID(room_.known_store(*lease, false));
-  }
+  ZOO_TRY_VOID(room_.known(Store::cluster));
   ZOO_TRY(auto access, room_.access());
   OwnWatch watch{.turns = room_.list_turns};
   watch.path = k_spaces;
@@ -129,13 +126,10 @@ Result<WorkNext> NamespaceLabels::work(const std::string& name_space, unsigned a
     if (!own) return fail(own.error());
     patch = labels_patch(*own, *there);
     if (patch.is_null()) return WorkNext{};
-    ZOO_TRY_VOID(room_.known_store(*lease, false)); // another one has its namespaces, too
+    ZOO_TRY_VOID(room_.known_store(*lease, Store::cluster)); // another one has its namespaces, too
     bytes = kube::text_of(*own).size();
   }
-  {
-    const auto lease = room_.upstream.take();
-    ZOO_TRY_VOID(room_.known_store(*lease, true));
-  }
+  ZOO_TRY_VOID(room_.known(Store::upstream));
   if (const auto pause = room_.pace.wait(); pause.count() != 0) return WorkNext{pause};
   room_.pace.spend(bytes);
   const auto lease = room_.as_tenant.take();

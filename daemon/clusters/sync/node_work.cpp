@@ -129,10 +129,7 @@ Result<void> SyncedCluster::keep_node(const json& wanted) {
 
 Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
   if (!keeps_node(name)) return Next{};
-  {
-    const auto lease = own_.take();
-    ZOO_TRY_VOID(known_store(*lease, false));
-  }
+  ZOO_TRY_VOID(room_.known(Store::cluster));
   const auto wished = wish();
   std::optional<Trouble> trouble;
   auto next = parts_.node_look;
@@ -150,10 +147,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
     if (!host && host.error().code() != Code::not_found) return fail(std::move(host).error());
     // A node that is not ready loses its pods: so it is one that the upstream has lost, not one of
     // a store in its place that has nothing.
-    if (!host) {
-      const auto lease = upstream_.take();
-      ZOO_TRY_VOID(known_store(*lease, true));
-    }
+    if (!host) ZOO_TRY_VOID(room_.known(Store::upstream));
     if (host) {
       ZOO_TRY(const auto room, room_of(name, *host));
       ZOO_TRY_VOID(keep_node(named_node(*host, room)));
@@ -181,7 +175,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
 /// Nodes that zood has made in the cluster and that it is not to have any more.
 Result<void> SyncedCluster::look_for_old_nodes() {
   const auto lease = own_.take();
-  ZOO_TRY_VOID(known_store(*lease, false));
+  ZOO_TRY_VOID(known_store(*lease, Store::cluster));
   const auto path = kube::with_query(k_nodes, {{"labelSelector", k_node_label}});
   ZOO_TRY(const auto nodes, (*lease).get(path));
   for (const auto& node : kube::list_at(nodes, "/items")) {
@@ -254,7 +248,7 @@ Result<SyncedCluster::Next> SyncedCluster::remove_node(const std::string& name) 
 Result<bool> SyncedCluster::ask_to_leave(const std::string& name, bool over) {
   const auto lease = own_.take();
   auto& own = *lease;
-  ZOO_TRY_VOID(known_store(own, false));
+  ZOO_TRY_VOID(known_store(own, Store::cluster));
   const auto node = own.get(node_path(name));
   if (!node && node.error().code() == Code::not_found) return true;
   if (!node) return fail(node.error());

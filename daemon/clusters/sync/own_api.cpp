@@ -56,7 +56,7 @@ Result<OwnApi> keep_own_api(const SyncRoom& room, const std::string& advertised,
   {
     // As zood, which keeps it as it does for every Tenant: whatever guards.endpoints says.
     const auto lease = room.upstream.take();
-    ZOO_TRY_VOID(room.known_store(*lease, true));
+    ZOO_TRY_VOID(room.known_store(*lease, Store::upstream));
     ZOO_TRY_VOID(
         tenants::repair(*lease, services_in(space), tenants::service_manifest(space, port)));
     if (out.trouble.empty())
@@ -68,7 +68,7 @@ Result<OwnApi> keep_own_api(const SyncRoom& room, const std::string& advertised,
       return fail(Code::unavailable, "Service {}/kubernetes has no ClusterIP upstream", space);
   }
   const auto lease = room.own.take();
-  ZOO_TRY_VOID(room.known_store(*lease, false));
+  ZOO_TRY_VOID(room.known_store(*lease, Store::cluster));
   ZOO_TRY_VOID(keep_in_cluster(*lease, out.address, port));
   if (!out.trouble.empty()) return out;
   ZOO_TRY_VOID(tenants::repair(*lease,

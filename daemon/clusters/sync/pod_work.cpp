@@ -100,7 +100,7 @@ Result<std::optional<json>> SyncedCluster::read_there(const std::string& key) {
   const auto lease = upstream_.take();
   auto pod = (*lease).get(Key(key).path_there(id_));
   if (!pod && pod.error().code() == Code::not_found) {
-    ZOO_TRY_VOID(known_store(*lease, true));
+    ZOO_TRY_VOID(known_store(*lease, Store::upstream));
     if (table_.set_there(key, std::nullopt)) room_made();
     return std::nullopt;
   }
@@ -108,7 +108,8 @@ Result<std::optional<json>> SyncedCluster::read_there(const std::string& key) {
   auto there = there_of(*pod);
   const auto before = table_.look(key);
   if (before && before->there && before->there->uid != there.uid)
-    ZOO_TRY_VOID(known_store(*lease, true)); // another store may have one of this name, too
+    ZOO_TRY_VOID(
+        known_store(*lease, Store::upstream)); // another store may have one of this name, too
   table_.set_there(key, std::move(there));
   count_there(key, *pod);
   return std::optional(*std::move(pod));
@@ -355,7 +356,8 @@ Result<SyncedCluster::Next> SyncedCluster::stop_pod(const std::string& key, cons
     const auto pod = (*lease).get(Key(key).path());
     if (pod && kube::text_at(*pod, "/metadata/uid") == facts.there->owner) return Next{};
     if (!pod && pod.error().code() != Code::not_found) return fail(pod.error());
-    ZOO_TRY_VOID(known_store(*lease, false)); // afterwards: so what was read is of this store
+    ZOO_TRY_VOID(
+        known_store(*lease, Store::cluster)); // afterwards: so what was read is of this store
   }
   // Of one that is not the cluster's any more its own grace may be years.
   const bool same = facts.here && facts.here->uid == facts.there->owner && !facts.here->stranded &&

@@ -109,10 +109,7 @@ Result<std::string> ServiceJudge::judge(const ServiceReview& review) {
   const auto name = kube::text_at(review.object, "/metadata/name");
   ZOO_TRY(const auto wish, dress_object(row, review.object, room_.terms()));
   if (!review.dry_run) {
-    {
-      const auto lease = room_.own.take();
-      ZOO_TRY_VOID(room_.known_store(*lease, false));
-    }
+    ZOO_TRY_VOID(room_.known(Store::cluster));
     ZOO_TRY_VOID(room_.open_namespace(space));
   }
   const auto upstreams = upstream_namespace(room_.id, space);
@@ -169,7 +166,7 @@ Result<bool> ServiceJudge::is_in_cluster(const ServiceReview& review) {
                                    kube::text_at(review.object, "/metadata/name")));
   if (there) return true;
   if (there.error().code() != Code::not_found) return fail(there.error());
-  ZOO_TRY_VOID(room_.known_store(*lease, false));
+  ZOO_TRY_VOID(room_.known_store(*lease, Store::cluster));
   return false;
 }
 

@@ -122,15 +122,9 @@ Result<void> SharedClasses::keep(const ClassKind& kind, const translate::SharedN
 Result<WorkNext> SharedClasses::work(std::shared_ptr<const translate::SharedNames> names) {
   const auto now = std::chrono::steady_clock::now();
   if (names == seen_ && !missing_ && now - looked_ < k_whole_look) return WorkNext{k_class_look};
-  {
-    const auto lease = room_.own.take();
-    ZOO_TRY_VOID(room_.known_store(*lease, false));
-  }
-  {
-    // What upstream shares no more goes in the cluster; another store in its place shares nothing.
-    const auto lease = room_.upstream.take();
-    ZOO_TRY_VOID(room_.known_store(*lease, true));
-  }
+  ZOO_TRY_VOID(room_.known(Store::cluster));
+  // What upstream shares no more goes in the cluster; another store in its place shares nothing.
+  ZOO_TRY_VOID(room_.known(Store::upstream));
   if (kept_.empty()) missing_ = false;
   const WorkTime time;
   for (const auto& kind : k_class_kinds)

@@ -35,6 +35,9 @@ private:
   const std::string user_;
 };
 
+/// Whose store is meant: the virtual cluster's own, or the upstream's.
+enum class Store : unsigned { cluster = 1, upstream = 2 };
+
 /// What all that is done for one virtual cluster stands on; its SyncedCluster's, which outlives
 /// what uses it. Any thread.
 struct SyncRoom {
@@ -50,8 +53,9 @@ struct SyncRoom {
   Hear hear;                                           ///< lists and watches a collection there
   std::function<translate::Mapping()> mapping;
   std::function<MirrorTerms()> terms;
-  /// Is this the store that it was? Code::internal: no, and nothing of it may be believed.
-  std::function<Result<void>(upstream::ControlApi& api, bool upstreams)> known_store;
+  /// Is the store behind this connection to it the one that it was? Code::internal: no, and nothing
+  /// of it may be believed.
+  std::function<Result<void>(upstream::ControlApi& api, Store whose)> known_store;
   /// The namespace (in the cluster's names) is there upstream, and user `zoo:<id>` may write there.
   std::function<Result<void>(const std::string& name_space)> open_namespace;
   std::function<void(const std::string& name_space)> lost_namespace; ///< it is not there any more
@@ -60,6 +64,12 @@ struct SyncRoom {
   std::function<void()> changed; ///< the state of the cluster may be another one
   std::chrono::milliseconds patrol;
   std::stop_token calls; ///< ends what is under way
+
+  /// known_store() on a connection that is taken for this question alone. Blocking.
+  Result<void> known(Store whose) const {
+    const auto lease = (whose == Store::cluster ? own : upstream).take();
+    return known_store(*lease, whose);
+  }
 };
 
 } // namespace zoo::clusters::sync

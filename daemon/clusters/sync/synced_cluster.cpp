@@ -125,7 +125,7 @@ SyncRoom SyncedCluster::make_room() {
                 const auto now = wish();
                 return MirrorTerms{id_, now.named, now.nodes};
               },
-          .known_store = [this](auto& api, bool upstreams) { return known_store(api, upstreams); },
+          .known_store = [this](auto& api, Store whose) { return known_store(api, whose); },
           .open_namespace = [this](const auto& space) { return open_namespace(space); },
           .lost_namespace =
               [this](const auto& space) {
@@ -273,26 +273,27 @@ void SyncedCluster::set_upstream_away(bool away) {
 
 /// Is this the store that it was? A kube-system of another UID is another cluster's, or one that
 /// lost its data: what is not in it is not gone.
-Result<void> SyncedCluster::known_store(upstream::ControlApi& api, bool upstreams) {
+Result<void> SyncedCluster::known_store(upstream::ControlApi& api, Store whose) {
   ZOO_TRY(const auto uid, store_uid(api));
-  const unsigned side = upstreams ? 2 : 1;
+  const auto bit = static_cast<unsigned>(whose);
   bool learned = false;
   {
     const std::scoped_lock lock(mutex_);
-    auto& known = upstreams ? upstream_store_ : own_store_;
+    auto& known = whose == Store::upstream ? upstream_store_ : own_store_;
     if (known.empty()) {
       known = uid;
       learned = true;
     }
     if (known == uid)
-      strange_ &= ~side;
-    else if ((strange_.fetch_or(side) & side) == 0)
+      strange_ &= ~bit;
+    else if ((strange_.fetch_or(bit) & bit) == 0)
       queue_.add(id_, "a/", Lane::first); // which looks whether it is back
     if (known != uid)
       return fail(Code::internal,
                   "{} is not what it was: its namespace kube-system has UID {}, and had {}; "
                   "nothing is copied or deleted until that one is back",
-                  upstreams ? "the upstream" : "the store of the virtual cluster", uid, known);
+                  whose == Store::upstream ? "the upstream" : "the store of the virtual cluster",
+                  uid, known);
   }
   if (learned) tell_if_other();
   return {};
@@ -348,10 +349,7 @@ void SyncedCluster::run(const std::stop_token& stop) {
 
 /// All pods that are bound, then what becomes of them, until it is time to read them all again.
 Result<void> SyncedCluster::follow(const std::stop_token& stop) {
-  {
-    const auto lease = own_.take();
-    ZOO_TRY_VOID(known_store(*lease, false));
-  }
+  ZOO_TRY_VOID(room_.known(Store::cluster));
   ZOO_TRY_VOID(learn_dns().map([](const Next&) {}));
   // What a pod is upstream depends on it: of one that is not known yet all would be another thing.
   if (terms().api_address.empty()) ZOO_TRY_VOID(keep_api());
@@ -494,7 +492,7 @@ Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
     if (!own || space.terminating || !space.labelled || space.label != id_) continue;
     const auto there = (*lease).get(kube::path({"api", "v1", "namespaces", *own}));
     if (there || there.error().code() != Code::not_found) continue;
-    ZOO_TRY_VOID(known_store(*lease, false));
+    ZOO_TRY_VOID(known_store(*lease, Store::cluster));
     ZOO_TRY_VOID(api.remove_read(kube::path({"api", "v1", "namespaces", space.name}), space.uid));
     log::info("clusters", "{}: namespace {} is taken away", id_, space.name);
     const std::scoped_lock lock(mutex_);
@@ -513,12 +511,9 @@ Result<SyncedCluster::Next> SyncedCluster::sweep() {
 /// Everything that upstream has of the cluster is compared with what is known.
 Result<SyncedCluster::Next> SyncedCluster::patrol() {
   if (!listed_) return Next{k_not_known};
-  {
-    const auto own = own_.take();
-    ZOO_TRY_VOID(known_store(*own, false));
-  }
+  ZOO_TRY_VOID(room_.known(Store::cluster));
   const auto lease = upstream_.take();
-  ZOO_TRY_VOID(known_store(*lease, true));
+  ZOO_TRY_VOID(known_store(*lease, Store::upstream));
   constexpr std::size_t k_page = 500;
   std::unordered_set<std::string> seen;
   const auto own = mapping();

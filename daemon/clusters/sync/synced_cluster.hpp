@@ -121,7 +121,7 @@ private:
 
   // synced_cluster.cpp
   std::unique_ptr<upstream::ControlApi> connect_own();
-  Result<void> known_store(upstream::ControlApi& api, bool upstreams);
+  Result<void> known_store(upstream::ControlApi& api, Store whose);
   void run(const std::stop_token& stop); ///< the thread
   Result<void> follow(const std::stop_token& stop);
   static bool same_wish(const PodFacts& before, const PodFacts& now);
@@ -230,7 +230,7 @@ private:
   std::atomic<bool> listed_ = false, known_ = false;
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
   std::atomic<bool> upstream_away_ = false;
-  /// Stores that are not what they were: 1 its own, 2 the upstream's.
+  /// Stores that are not what they were: the values of Store, added.
   std::atomic<unsigned> strange_ = 0;
   ListTurns list_turns_{ListTurns::max()};
   /// Where the work of these keys goes on, since its time was over: one worker at a time has each.

@@ -164,11 +164,8 @@ Result<void> sweep_volumes(const SyncRoom& room, std::string& swept) {
       return (*upstream).get(volume_path(name));
     }();
     if (there || there.error().code() != Code::not_found) continue; // it goes there first
-    ZOO_TRY_VOID(room.known_store(*lease, false));
-    {
-      const auto upstream = room.upstream.take();
-      ZOO_TRY_VOID(room.known_store(*upstream, true));
-    }
+    ZOO_TRY_VOID(room.known_store(*lease, Store::cluster));
+    ZOO_TRY_VOID(room.known(Store::upstream));
     ZOO_TRY_VOID(patch_volume(*lease, volume, "/status", {{"status", {{"phase", "Released"}}}}));
     ZOO_TRY_VOID(remove_of(*lease, volume_path(name), kube::text_at(volume, "/metadata/uid")));
     log::info("clusters", "{}: volume {} is gone", room.id, name);

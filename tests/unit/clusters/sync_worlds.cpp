@@ -121,9 +121,9 @@ SyncRoom Room::make_room() {
       .mapping =
           [] { return translate::Mapping(k_id, std::make_shared<const translate::SharedNames>()); },
       .terms = [] { return MirrorTerms{k_id}; },
-      .known_store = [this](auto& api, bool upstreams) -> Result<void> {
+      .known_store = [this](auto& api, Store whose) -> Result<void> {
         ZOO_TRY(const auto uid, store_uid(api));
-        if (uid == (upstreams ? up_store : own_store)) return {};
+        if (uid == (whose == Store::upstream ? up_store : own_store)) return {};
         return fail(Code::internal, "it is another store");
       },
       .open_namespace = [this](const auto& space) -> Result<void> {
