@@ -35,21 +35,7 @@ require "this machine has an address" test -n "$own"
 
 # ---- webhooks by URL ------------------------------------------------------------------------------------------------
 
-hook() { # URL
-  as evil apply -f - <<YAML
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: hook}
-webhooks:
-  - name: a.hook.test
-    clientConfig: {url: "$1", caBundle: $(base64 -w0 <"$TMPDIR/hook.crt")}
-    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
-    sideEffects: None
-    admissionReviewVersions: [v1]
-    timeoutSeconds: 10
-    failurePolicy: Fail
-YAML
-}
+hook() { as evil apply -f - < <(hook_by "url: \"$1\""); } # URL
 asked() { as evil create configmap asked --dry-run=server 2>&1; }
 answers() { grep -qE -- "$1" <<<"$(asked)"; }
 while read -r url says; do
@@ -142,21 +128,7 @@ unavailable() { [[ $(as evil get apiservice v1.evil.test -o 'jsonpath={.status.c
 eventually "an aggregated API there is not available" 60 unavailable
 check_fails "and not served" 'unavailable|unable|could not find|not able' as evil get --raw /apis/evil.test/v1
 check "it goes" as evil delete apiservice v1.evil.test
-hook_by_service() { # NAME PORT
-  as evil apply -f - <<YAML
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: hook}
-webhooks:
-  - name: a.hook.test
-    clientConfig: {service: {name: $1, namespace: default, port: $2}, caBundle: $(base64 -w0 <"$TMPDIR/hook.crt")}
-    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
-    sideEffects: None
-    admissionReviewVersions: [v1]
-    timeoutSeconds: 10
-    failurePolicy: Fail
-YAML
-}
+hook_by_service() { as evil apply -f - < <(hook_by "service: {name: $1, namespace: default, port: $2}"); } # NAME PORT
 while read -r name host says; do
   check "a Service that is another name of $host" as evil create service externalname "$name" --external-name "$host" --tcp="$treasure"
   check "a webhook by it" hook_by_service "$name" "$treasure"
@@ -309,18 +281,7 @@ expect_match "has no Service, and it says why" '56 characters' "$(as thief creat
 check "the longest one that may be" as thief create namespace "${long:0:56}"
 check "has one" as thief create service clusterip "${long:0:63}" --tcp=80 -n "${long:0:56}"
 unpack thief
-check "the hook, asked about another thing" as thief apply -f - <<YAML
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: misled}
-webhooks:
-  - name: a.hook.test
-    clientConfig: {url: "https://zood.internal/services", caBundle: $(base64 -w0 <"$TMPDIR/thief.ca")}
-    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
-    sideEffects: None
-    admissionReviewVersions: [v1]
-    failurePolicy: Fail
-YAML
+check "the hook, asked about another thing" as thief apply -f - < <(hook_by 'url: "https://zood.internal/services"' misled "$TMPDIR/thief.ca")
 misled() { grep -q 'asked about Services alone' <<<"$(as thief create configmap x --dry-run=server 2>&1)"; }
 eventually "answers that it is" 30 misled
 expect "the mark has what it had" "$before" "$(marks services,secrets,configmaps)"

@@ -73,19 +73,7 @@ YAML
 parts() { for ((n = 0; n < deployments; ++n)); do part "$n"; done; }
 require "Deployments of $pods pods" as many apply -f - < <(parts)
 check "a Service without selector" as many apply -f - < <(service_to byhand 192.0.2.7 8080)
-as many apply -f - >/dev/null <<'YAML'
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: disk}
-spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: writer}
-spec:
-  containers: [{name: c, image: registry.example/x, volumeMounts: [{name: d, mountPath: /d}]}]
-  volumes: [{name: d, persistentVolumeClaim: {claimName: disk}}]
-YAML
+check "a claim, and a pod that mounts it" as many apply -f - < <(disk_and_writer)
 chosen() { [[ -n $(upstream get pvc -n "$id-default" disk -o json --ignore-not-found | jq -r '.metadata.annotations["volume.kubernetes.io/selected-node"] // ""') ]]; }
 eventually "a claim is upstream" 120 chosen
 check "and gets its volume" provision "$id" disk

@@ -56,23 +56,8 @@ expect "what is opened is reached" "hook at /hello" "$(as t1 get --raw "/api/v1/
 # ---- Services ------------------------------------------------------------------------------------------------------
 
 service() { service_to "$@" | as t1 apply -f -; } # NAME ADDRESS PORT
-hook() { hook_by "service: {name: $1, namespace: default, path: /}"; } # SERVICE
-hook_at() { hook_by "url: \"$1\""; }                                      # URL
-hook_by() { # MEMBERS of clientConfig
-  as t1 apply -f - <<YAML
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: hook}
-webhooks:
-  - name: a.hook.test
-    clientConfig: {$1, caBundle: $(base64 -w0 <"$TMPDIR/hook.crt")}
-    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
-    sideEffects: None
-    admissionReviewVersions: [v1]
-    timeoutSeconds: 10
-    failurePolicy: Fail
-YAML
-}
+hook() { as t1 apply -f - < <(hook_by "service: {name: $1, namespace: default, path: /}"); } # SERVICE
+hook_at() { as t1 apply -f - < <(hook_by "url: \"$1\""); }                                      # URL
 answers() { local said; said=$(as t1 create configmap asked --dry-run=server 2>&1); grep -qE -- "$1" <<<"$said" || { echo "$said"; return 1; }; }
 check "a Service at a place that is opened" service hook "$own" "$hook_port"
 check "a webhook by that Service" hook hook

@@ -39,11 +39,6 @@ kind: Secret
 metadata: {name: password}
 stringData: {word: s3cret}
 ---
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: disk}
-spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
----
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata: {name: own}
@@ -59,17 +54,10 @@ spec:
     metadata: {labels: {app: web}}
     spec:
       containers: [{name: c, image: registry.example/nginx:1, envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: password}}]}]
----
-apiVersion: v1
-kind: Pod
-metadata: {name: writer}
-spec:
-  containers: [{name: c, image: registry.example/x, volumeMounts: [{name: d, mountPath: /d}]}]
-  volumes: [{name: d, persistentVolumeClaim: {claimName: disk}}]
 YAML
   in_cluster "$1" label namespace default color=blue && in_cluster "$1" create deployment aside -n side --image=registry.example/x &&
     in_cluster "$1" expose deployment web --type=NodePort --port=80 && in_cluster "$1" create service clusterip other --tcp=80 &&
-    service_to byhand 192.0.2.7 8080 | in_cluster "$1" apply -f -
+    disk_and_writer | in_cluster "$1" apply -f - && service_to byhand 192.0.2.7 8080 | in_cluster "$1" apply -f -
 }
 chosen() { [[ -n $(upstream get pvc -n "$1-default" disk -o json --ignore-not-found | jq -r '.metadata.annotations["volume.kubernetes.io/selected-node"] // ""') ]]; }
 runs() { [[ $(in_cluster "$1" get pod "$2" -o 'jsonpath={.status.phase}') == Running ]]; }

@@ -66,6 +66,24 @@ hook_server() {
   hook_port=$(head -n 1 "$TMPDIR/hook.port")
 }
 
+# hook_by MEMBERS [NAME [AUTHORITY]]: prints a webhook `hook` (or NAME) about new ConfigMaps; MEMBERS of its clientConfig say where it is,
+# and AUTHORITY is the file of its certificate's authority; without one, what hook_server has made.
+hook_by() {
+  cat <<YAML
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: ${2:-hook}}
+webhooks:
+  - name: a.hook.test
+    clientConfig: {$1, caBundle: $(base64 -w0 <"${3:-$TMPDIR/hook.crt}")}
+    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+    sideEffects: None
+    admissionReviewVersions: [v1]
+    timeoutSeconds: 10
+    failurePolicy: Fail
+YAML
+}
+
 # service_to NAME ADDRESS PORT: prints a Service without selector, of port 443, whose one endpoint is there.
 service_to() {
   cat <<YAML
@@ -102,6 +120,24 @@ YAML
 at_plane() {
   local dir=$zood_dir/clusters/$1
   "$KUBECTL" --kubeconfig "$dir/controller-manager.kubeconfig" --client-certificate "$dir/pki/zood.crt" --client-key "$dir/pki/zood.key" "${@:2}"
+}
+
+# disk_and_writer: prints a claim `disk` of class `fast`, and a pod `writer` that mounts it.
+disk_and_writer() {
+  cat <<'YAML'
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: disk}
+spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: writer}
+spec:
+  containers: [{name: c, image: registry.example/x, volumeMounts: [{name: d, mountPath: /d}]}]
+  volumes: [{name: d, persistentVolumeClaim: {claimName: disk}}]
+---
+YAML
 }
 
 # provision ID CLAIM: makes the volume of a claim of class `fast` in the cluster's namespace default, as upstream's provisioner would.
