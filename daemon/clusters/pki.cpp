@@ -255,7 +255,7 @@ Result<net::TlsServerOptions> egress_identity(const fs::path& directory) {
   ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
   crypto::CertificateRequest request;
   request.common_name = k_inside_name;
-  request.dns_names = {std::string(k_inside_name)};
+  request.dns_names = {std::string(k_inside_name), std::string(k_usage_host)};
   request.validity = k_authority_life; // it goes with the process, and never outlives the authority
   request.server = true;
   ZOO_TRY(const auto certificate, crypto::issue(ca.certificate, ca.key, key, request));

@@ -83,7 +83,7 @@ private:
 
 InsideService services_inside(AskAboutService ask) {
   return
-      [ask = std::move(ask)](const EgressRoom& room, http::RequestHead head,
+      [ask = std::move(ask)](EgressRoom& room, http::RequestHead head,
                              http::ServerStream& stream) -> std::unique_ptr<http::StreamHandler> {
         if (head.method != "POST") return http::refuse(stream, 405, "a review is POSTed");
         return std::make_unique<Review>(room, ask, stream);

@@ -5,6 +5,7 @@
 #include "common/kube/age.hpp"
 #include "common/kube/client.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/clusters/egress_rules.hpp"
 #include "daemon/clusters/sync/pod_dress.hpp"
 #include "daemon/clusters/sync/pod_tokens.hpp"
 #include "daemon/clusters/sync/volumes.hpp"
@@ -32,9 +33,11 @@ bool is_own_api(std::string_view space, std::string_view service) {
   return space == "default" && service == "kubernetes";
 }
 
+/// A name for zood.internal leads nowhere but for the cluster's API server.
 bool wants_service(const json& object) {
   return !is_own_api(kube::text_at(object, "/metadata/namespace"),
-                     kube::text_at(object, "/metadata/name"));
+                     kube::text_at(object, "/metadata/name")) &&
+         kube::text_at(object, "/spec/externalName") != k_inside_name;
 }
 
 /// Those that no controller makes of a Service's selector: upstream's makes these of the pods

@@ -91,6 +91,15 @@ void PodTable::put_there(PodFacts& facts, std::optional<PodThere> there) {
   if (facts.there && facts.here && facts.there->owner == facts.here->uid) facts.was_there = true;
 }
 
+std::optional<PodPlace> PodTable::place(const std::string& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return std::nullopt;
+  const auto& facts = found->second.facts;
+  if (!facts.here || !facts.there) return std::nullopt;
+  return PodPlace{facts.node, facts.terms.containers};
+}
+
 bool PodTable::has_address(const std::string& address) const {
   const std::scoped_lock lock(mutex_);
   return addresses_.contains(address);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/clusters/pod_place.hpp"
 #include "daemon/clusters/sync/ledger.hpp"
 #include "daemon/clusters/sync/pod_dress.hpp"
 #include "daemon/clusters/sync/pod_status.hpp"
@@ -128,6 +129,8 @@ public:
   std::vector<std::string> on_node(const std::string& node) const;
   /// Is it that of one of the cluster's pods, as upstream has them?
   bool has_address(const std::string& address) const;
+  /// Where a pod is that is on both sides; nothing: there is none of this key.
+  std::optional<PodPlace> place(const std::string& key) const;
 
   /// Of the pods that are on both sides and are to have tokens: keys, and UIDs in the cluster.
   std::vector<std::pair<std::string, std::string>> with_tokens() const;

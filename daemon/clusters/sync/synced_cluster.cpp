@@ -7,6 +7,7 @@
 #include "daemon/clusters/sync/own_api.hpp"
 #include "daemon/clusters/sync/own_watch.hpp"
 #include "daemon/clusters/sync/pod_tokens.hpp"
+#include "daemon/clusters/sync/usage_api.hpp"
 #include "daemon/clusters/sync/volumes.hpp"
 #include "daemon/clusters/sync/words.hpp"
 #include "daemon/clusters/tenant_room.hpp"
@@ -105,6 +106,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
   queue_.add(id_, "w/", Lane::first);
   queue_.add(id_, "c/", Lane::then);
   queue_.add(id_, "v/", Lane::then);
+  queue_.add(id_, "u/", Lane::then);
   tell_if_other();
 }
 
@@ -563,6 +565,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "e/" ? events_.work()
                       : kind == "c/" ? classes_.work(parts_.names())
                       : kind == "v/" ? sweep()
+                      : kind == "u/" ? keep_usage_api(room_).map([] { return Next{k_usage_look}; })
                       : kind == "w/"
                           ? keep_service_hook(room_).map([] { return Next{k_hook_look}; })
                       : kind == "k/" ? keep_api().map([] { return Next{}; })

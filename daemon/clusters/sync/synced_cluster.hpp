@@ -78,6 +78,7 @@ public:
   std::size_t pods() const { return table_.size(); }
   std::size_t refused() const { return table_.refused(); }
   bool has_address(const std::string& address) const { return table_.has_address(address); }
+  std::optional<PodPlace> place(const std::string& pod) const { return table_.place(pod); }
 
   /// Upstream says this of a pod in a namespace of its, or that it is gone. Any thread.
   void hear_pod(const std::string& key, std::string_view object, bool gone);

@@ -214,6 +214,11 @@ std::map<std::string, Syncer::Count> Syncer::counts() const {
   return out;
 }
 
+std::optional<PodPlace> Syncer::place(const std::string& id, const std::string& pod) const {
+  const auto cluster = find(id);
+  return cluster == nullptr ? std::nullopt : cluster->place(pod);
+}
+
 bool Syncer::has_address(const std::string& id, const std::string& address) const {
   const auto cluster = find(id);
   return cluster != nullptr && cluster->has_address(address);

@@ -49,6 +49,9 @@ public:
   std::map<std::string, Count> counts() const; ///< by ID. Any thread
   /// Does upstream say that a pod of this cluster has the IP address? Any thread; does not block.
   bool has_address(const std::string& id, const std::string& address) const;
+  /// Where the pod "namespace/name" of this cluster is; nothing: the cluster has none of this name
+  /// upstream, or is not followed. Any thread; does not block.
+  std::optional<PodPlace> place(const std::string& id, const std::string& pod) const;
   /// The API server of this cluster asks about a Service (service_judge.hpp). False: the cluster is
   /// not followed, or too many questions of it wait; `done` is not called. Any thread; does not
   /// block.

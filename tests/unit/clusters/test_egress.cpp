@@ -7,7 +7,7 @@
 #include "daemon/clusters/kubelet.hpp"
 #include "daemon/clusters/tenant_room.hpp"
 #include "daemon/clusters/upstream_pods.hpp"
-#include "tests/unit/upstream/idle_call.hpp"
+#include "tests/unit/clusters/scripted.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -18,34 +18,10 @@
 using namespace zoo;
 using namespace zoo::clusters;
 using nlohmann::json;
+using test::Script;
+using test::Stream;
 
 namespace {
-
-/// Keeps what was asked until the test answers.
-class Script final : public upstream::Caller {
-public:
-  std::unique_ptr<upstream::Call> start(http::RequestHead head, upstream::CallOptions,
-                                        upstream::CallHandler& handler) override {
-    asked.push_back(head);
-    handler_ = &handler;
-    return std::make_unique<test::IdleCall>();
-  }
-  void answer(int status, const std::string& body) {
-    REQUIRE(handler_ != nullptr);
-    auto& handler = *std::exchange(handler_, nullptr);
-    handler.on_head({status, {}});
-    handler.on_data(body);
-    handler.on_end();
-  }
-  void fail(Error error) {
-    REQUIRE(handler_ != nullptr);
-    std::exchange(handler_, nullptr)->on_error(std::move(error));
-  }
-  std::vector<http::RequestHead> asked;
-
-private:
-  upstream::CallHandler* handler_ = nullptr;
-};
 
 /// A page of Nodes with one in it; `next`: the token of the page behind it.
 std::string node_page(const std::string& name, const std::string& address,
@@ -58,22 +34,6 @@ std::string node_page(const std::string& name, const std::string& address,
   list["items"].push_back(std::move(node));
   return list.dump();
 }
-
-/// What a client is answered.
-class Stream final : public http::ServerStream {
-public:
-  void send_head(const http::ResponseHead& head, bool) override { status = head.status; }
-  void send_data(std::string_view bytes, bool) override { body += bytes; }
-  bool writable() const override { return true; }
-  std::size_t pending() const override { return 0; }
-  void set_high_watermark(std::size_t) override {}
-  void reset(http::ResetReason) override {}
-  void consume(std::size_t) override {}
-  const http::ConnectionInfo& connection() const override { return info; }
-  int status = 0;
-  std::string body;
-  http::ConnectionInfo info;
-};
 
 /// Stands for the gateway: keeps what it is asked.
 class Inward final : public http::Service {
@@ -329,8 +289,9 @@ TEST_CASE("zood itself is reached where it is known that no Node has its name") 
   const auto parts = std::make_shared<EgressParts>();
   const auto endpoint = std::make_shared<upstream::UpstreamEndpoint>();
   endpoint->tls = false;
-  const auto room = std::make_shared<EgressRoom>(loop, DoorEntry(), endpoint,
-                                                 [&api]() -> upstream::Caller& { return api; });
+  const auto room = std::make_shared<EgressRoom>(
+      loop, DoorEntry(), endpoint, [&api]() -> upstream::Caller& { return api; },
+      [](const auto&) { return std::nullopt; });
   room->nodes = std::make_unique<ClusterNodes>(loop, api, 0);
   EgressGate gate(parts, room, nullptr, std::make_shared<net::Resolver>(1));
   http::ConnectHead head;

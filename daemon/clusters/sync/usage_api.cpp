@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/usage_api.hpp"
+
+#include "common/base/log.hpp"
+#include "common/crypto/digest.hpp"
+#include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
+#include "daemon/clusters/egress_rules.hpp"
+#include "daemon/clusters/usage.hpp"
+#include "daemon/tenants/ensure.hpp"
+
+namespace zoo::clusters::sync {
+namespace {
+
+using nlohmann::json;
+using upstream::ControlApi;
+
+constexpr const char* k_space = "kube-system";
+constexpr const char* k_name = "v1beta1.metrics.k8s.io";
+constexpr const char* k_reader = "zoo-metrics-reader";
+constexpr const char* k_apis = "/apis/apiregistration.k8s.io/v1/apiservices";
+constexpr const char* k_roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+
+json service() {
+  return {{"apiVersion", "v1"},
+          {"kind", "Service"},
+          {"metadata", {{"name", k_usage_service}, {"namespace", k_space}}},
+          {"spec", {{"type", "ExternalName"}, {"externalName", k_inside_name}}}};
+}
+
+/// Whoever may read pods may read what they use, as where a metrics-server is installed.
+json reader() {
+  return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "ClusterRole"},
+          {"metadata",
+           {{"name", k_reader},
+            {"labels",
+             {{"rbac.authorization.k8s.io/aggregate-to-view", "true"},
+              {"rbac.authorization.k8s.io/aggregate-to-edit", "true"},
+              {"rbac.authorization.k8s.io/aggregate-to-admin", "true"}}}}},
+          {"rules", json::array({{{"apiGroups", json::array({"metrics.k8s.io"})},
+                                  {"resources", json::array({"pods", "nodes"})},
+                                  {"verbs", json::array({"get", "list"})}}})}};
+}
+
+std::string services() { return kube::path({"api", "v1", "namespaces", k_space, "services"}); }
+
+Result<void> remove_named(ControlApi& api, const std::string& collection, std::string_view name) {
+  const auto path = collection + kube::path({name});
+  const auto there = api.get(path);
+  if (!there && there.error().code() == Code::not_found) return {};
+  if (!there) return fail(there.error());
+  return remove_of(api, path, kube::text_at(*there, "/metadata/uid"));
+}
+
+/// Code::unavailable: upstream has it, and it does not answer.
+Result<bool> upstream_serves(const SyncRoom& room) {
+  const auto lease = room.upstream.take();
+  const auto said = (*lease).get(std::string(k_usage_api));
+  if (said) return true;
+  if (said.error().code() != Code::not_found) return fail(said.error());
+  ZOO_TRY_VOID(room.known_store(*lease, Store::upstream));
+  return false;
+}
+
+} // namespace
+
+json usage_api(std::string_view authorities) {
+  return {{"apiVersion", "apiregistration.k8s.io/v1"},
+          {"kind", "APIService"},
+          {"metadata", {{"name", k_name}}},
+          {"spec",
+           {{"group", "metrics.k8s.io"},
+            {"version", "v1beta1"},
+            {"groupPriorityMinimum", 100},
+            {"versionPriority", 100},
+            {"service", {{"namespace", k_space}, {"name", k_usage_service}, {"port", 443}}},
+            {"caBundle", crypto::base64_encode(authorities)}}}};
+}
+
+bool is_own_usage_api(const json& api_service) {
+  return kube::text_at(api_service, "/spec/service/name") == k_usage_service &&
+         kube::text_at(api_service, "/spec/service/namespace") == k_space;
+}
+
+Result<void> keep_usage_api(const SyncRoom& room) {
+  const auto served = upstream_serves(room);
+  if (!served) {
+    log::debug("clusters", "{}: usage of pods: {}", room.id, served.error().text());
+    return {};
+  }
+  ZOO_TRY(const auto access, room.access());
+  const auto lease = room.own.take();
+  ZOO_TRY_VOID(room.known_store(*lease, Store::cluster));
+  const auto there = (*lease).get(k_apis + kube::path({k_name}));
+  if (!there && there.error().code() != Code::not_found) return fail(there.error());
+  if (there && !is_own_usage_api(*there)) return {};
+  if (*served) {
+    ZOO_TRY_VOID(tenants::repair(*lease, services(), service()));
+    ZOO_TRY_VOID(tenants::repair(*lease, k_roles, reader()));
+    return tenants::repair(*lease, k_apis, usage_api(access.credentials.ca_pem));
+  }
+  if (!there) return {};
+  // The APIService goes last: by it, it is known that there is something to take away.
+  ZOO_TRY_VOID(remove_named(*lease, k_roles, k_reader));
+  ZOO_TRY_VOID(remove_named(*lease, services(), k_usage_service));
+  return remove_named(*lease, k_apis, k_name);
+}
+
+} // namespace zoo::clusters::sync
