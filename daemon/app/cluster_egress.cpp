@@ -6,8 +6,6 @@
 #include "daemon/clusters/cluster_nodes.hpp"
 #include "daemon/clusters/cluster_view_source.hpp"
 #include "daemon/clusters/kubelet.hpp"
-#include "daemon/clusters/usage.hpp"
-#include "daemon/clusters/usage_inside.hpp"
 #include "daemon/gateway/flow_control.hpp"
 
 #include <utility>
@@ -82,11 +80,9 @@ ClusterEgress::ClusterEgress(ClusterEgressParts parts, clusters::EgressAllowed a
                [&syncer = parts_.syncer](const clusters::DoorEntry& cluster, const auto& address) {
                  return syncer.has_address(cluster.id, address);
                },
-           .place_of =
-               [&syncer = parts_.syncer](const clusters::DoorEntry& cluster, const auto& pod) {
-                 return syncer.place(cluster.id, pod);
-               },
-           .inside = {{std::string(clusters::k_usage_api), clusters::usage_inside()},
+           .inside = {{std::string(clusters::k_usage_api), clusters::usage_inside(parts_.usage)},
+                      {std::string(clusters::k_usage_api) + "/",
+                       clusters::usage_inside(parts_.usage)},
                       {"/services", clusters::services_inside(parts_.review)}}}) {}
 
 ClusterEgress::~ClusterEgress() { close(); }

@@ -8,6 +8,7 @@
 #include "daemon/clusters/services_inside.hpp"
 #include "daemon/clusters/settings.hpp"
 #include "daemon/clusters/sync/syncer.hpp"
+#include "daemon/clusters/usage_inside.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/upstream/credential.hpp"
@@ -32,6 +33,7 @@ struct ClusterEgressParts {
   const clusters::PublishedDoors& table;
   const clusters::sync::Syncer& syncer; ///< who knows which pods are whose
   clusters::AskAboutService review;     ///< what clusters' API servers ask about Services
+  clusters::AskAboutUsage usage;        ///< and about what pods use
 };
 
 /// The egress doors, put together: the judge of addresses, and the gateway by which kubelets'

@@ -182,6 +182,9 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
                                impl.table, *impl.syncer,
                                [&impl](const auto& id, std::string body, auto done) {
                                  return impl.syncer->review(id, std::move(body), std::move(done));
+                               },
+                               [&impl](const auto& id, auto request, auto done) {
+                                 return impl.syncer->usage(id, std::move(request), std::move(done));
                                }}));
   impl.egress->start();
   impl.knocked = impl.controller.get();

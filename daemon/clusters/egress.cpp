@@ -4,7 +4,6 @@
 #include "common/base/log.hpp"
 #include "daemon/clusters/cluster_nodes.hpp"
 #include "daemon/clusters/cluster_services.hpp"
-#include "daemon/clusters/cluster_usage.hpp"
 #include "daemon/clusters/egress_gate.hpp"
 #include "daemon/clusters/files.hpp"
 #include "daemon/clusters/pki.hpp"
@@ -40,7 +39,7 @@ public:
       return kubelets_->on_request(std::move(head), stream);
     const auto path = head.target.substr(0, head.target.find('?'));
     for (const auto& [served, service] : parts_->inside)
-      if (path == served || (path + '/').starts_with(served + '/'))
+      if (path == served || (served.ends_with('/') && path.starts_with(served)))
         return service(*room_, std::move(head), stream);
     return http::refuse(stream, 404, fmt::format("{} is not served", path));
   }
@@ -60,12 +59,11 @@ net::Loop& loop_of(const net::Loops& loops, const std::string& id) {
 
 EgressRoom::EgressRoom(net::Loop& on, const DoorEntry& of,
                        std::shared_ptr<const upstream::UpstreamEndpoint> endpoint,
-                       std::function<upstream::Caller&()> upstream, FindPlace place)
+                       std::function<upstream::Caller&()> upstream)
     : loop(on), cluster(of), api(on, std::move(endpoint), limits_of_api()),
       nodes(std::make_unique<ClusterNodes>(on, api)),
       services(std::make_unique<ClusterServices>(api)),
-      pods(std::make_unique<UpstreamPods>(upstream)),
-      usage(std::make_unique<ClusterUsage>(on, of.id, std::move(upstream), std::move(place))) {}
+      pods(std::make_unique<UpstreamPods>(std::move(upstream))) {}
 
 EgressRoom::~EgressRoom() = default;
 
@@ -117,8 +115,7 @@ Result<EgressDoors::Open> EgressDoors::open(const DoorEntry& entry) {
   auto& loop = loop_of(parts_->loops, entry.id);
   const auto room = std::make_shared<EgressRoom>(
       loop, entry, std::move(endpoint),
-      [parts = parts_, &loop]() -> upstream::Caller& { return parts->upstream(loop); },
-      [parts = parts_, entry](const std::string& pod) { return parts->place_of(entry, pod); });
+      [parts = parts_, &loop]() -> upstream::Caller& { return parts->upstream(loop); });
   auto limits = parts_->limits;
   limits.connections = k_egress_connections;
   ZOO_TRY(auto listener,

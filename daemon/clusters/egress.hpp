@@ -3,7 +3,6 @@
 
 #include "daemon/clusters/door_table.hpp"
 #include "daemon/clusters/egress_rules.hpp"
-#include "daemon/clusters/pod_place.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/resolver.hpp"
@@ -24,7 +23,6 @@ namespace zoo::clusters {
 
 class ClusterNodes;
 class ClusterServices;
-class ClusterUsage;
 class UpstreamPods;
 
 /// What has become of the connections that one cluster's API server asked for. Any thread.
@@ -34,10 +32,10 @@ struct EgressTally {
 
 /// What stands behind the egress door of one cluster; on its loop, and destroyed there.
 struct EgressRoom {
-  /// `upstream`: as zood, on this loop. `place`: of pods of this cluster.
+  /// `upstream`: as zood, on this loop.
   EgressRoom(net::Loop& on, const DoorEntry& of,
              std::shared_ptr<const upstream::UpstreamEndpoint> api,
-             std::function<upstream::Caller&()> upstream, FindPlace place);
+             std::function<upstream::Caller&()> upstream);
   ~EgressRoom();
 
   net::Loop& loop;
@@ -46,13 +44,10 @@ struct EgressRoom {
   std::unique_ptr<ClusterNodes> nodes;
   std::unique_ptr<ClusterServices> services;
   std::unique_ptr<UpstreamPods> pods; ///< of the upstream, whosever they are
-  std::unique_ptr<ClusterUsage> usage;
-  /// Answers about usage that are made or sent, and what they hold (usage_inside.hpp).
-  std::size_t usage_answers = 0, usage_bytes = 0;
   /// It outlives the room, which must not be kept by who counts: it is destroyed on its loop.
   const std::shared_ptr<EgressTally> tally = std::make_shared<EgressTally>();
-  /// Bytes of bodies that zood itself was sent from inside, and has not answered yet. The counter
-  /// outlives the room.
+  /// Bytes of bodies that zood itself was sent from inside and has not answered yet, and of long
+  /// answers that are not sent yet (held_bytes.hpp). The counter outlives the room.
   const std::shared_ptr<std::atomic<std::size_t>> inside_bytes =
       std::make_shared<std::atomic<std::size_t>>(0);
   static constexpr std::size_t k_most_inside = std::size_t{16} << 20; ///< docs/limits.md
@@ -61,7 +56,7 @@ struct EgressRoom {
 /// What answers what a virtual cluster's API server asks zood itself, at zood.internal. The room
 /// outlives the handler.
 using InsideService = std::function<std::unique_ptr<http::StreamHandler>(
-    EgressRoom& room, http::RequestHead head, http::ServerStream& stream)>;
+    const EgressRoom& room, http::RequestHead head, http::ServerStream& stream)>;
 
 struct EgressParts {
   net::Loops loops;
@@ -77,10 +72,7 @@ struct EgressParts {
   /// though it is of the upstream's pods. On the cluster's loop; must not block.
   std::function<bool(const DoorEntry& cluster, const std::string& address)> own_pod =
       [](const auto&, const auto&) { return false; };
-  /// Where a pod of this cluster is; must not block. On the cluster's loop.
-  std::function<std::optional<PodPlace>(const DoorEntry& cluster, const std::string& pod)>
-      place_of = [](const auto&, const auto&) { return std::nullopt; };
-  /// By path, with all that is below it: "/services".
+  /// By path: "/services". One that ends with a slash is asked for all paths below it.
   std::map<std::string, InsideService> inside{};
 };
 

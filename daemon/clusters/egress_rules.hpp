@@ -17,13 +17,13 @@ namespace zoo::clusters {
 
 /// The name behind which zood itself answers.
 inline constexpr std::string_view k_inside_name = "zood.internal";
+inline constexpr std::uint16_t k_inside_port = 443;
 /// The Service of a cluster, in namespace kube-system, behind which its aggregation layer finds
 /// zood for the usage of pods (sync/usage_api.hpp). It is another name for k_inside_name, which
-/// nobody but the cluster's API server can reach, and is not upstream.
+/// nobody but the cluster's API server can reach; the syncer does not copy it.
 inline constexpr std::string_view k_usage_service = "zoo-metrics";
 /// By this name the API server verifies whom it finds there.
 inline constexpr std::string_view k_usage_host = "zoo-metrics.kube-system.svc";
-inline constexpr std::uint16_t k_inside_port = 443;
 inline constexpr std::uint16_t k_kubelet_port = 10'250;
 
 /// clusters.egress_allow: what an administrator of zood has opened. A value.

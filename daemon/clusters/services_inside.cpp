@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/clusters/services_inside.hpp"
 
+#include "daemon/clusters/held_bytes.hpp"
 #include "daemon/clusters/sync/service_review.hpp"
 #include "daemon/http/whole_answer.hpp"
 
@@ -14,7 +15,7 @@ class Review final : public http::StreamHandler {
 public:
   Review(const EgressRoom& room, AskAboutService ask, http::ServerStream& stream)
       : loop_(room.loop), id_(room.cluster.id), ask_(std::move(ask)), stream_(stream),
-        held_(std::make_shared<Held>(room.inside_bytes)) {}
+        held_(std::make_shared<HeldBytes>(room.inside_bytes)) {}
 
   void on_data(std::string_view bytes) override {
     stream_.consume(bytes.size());
@@ -40,24 +41,6 @@ public:
   void on_drained() override {}
 
 private:
-  /// Bytes of EgressRoom::inside_bytes: given back when the question and its answerer are gone.
-  class Held {
-  public:
-    explicit Held(std::shared_ptr<std::atomic<std::size_t>> all) : all_(std::move(all)) {}
-    Held(const Held&) = delete;
-    ~Held() { *all_ -= mine_; }
-    bool add(std::size_t bytes) { ///< false: there is no room; on the loop
-      if (*all_ + bytes > EgressRoom::k_most_inside) return false;
-      *all_ += bytes;
-      mine_ += bytes;
-      return true;
-    }
-
-  private:
-    const std::shared_ptr<std::atomic<std::size_t>> all_;
-    std::size_t mine_ = 0;
-  };
-
   void answer(std::string text) {
     if (!std::exchange(over_, true)) http::send_json(stream_, 200, std::move(text));
   }
@@ -72,7 +55,7 @@ private:
   const AskAboutService ask_;
   http::ServerStream& stream_;
   std::string body_;
-  const std::shared_ptr<Held> held_;
+  const std::shared_ptr<HeldBytes> held_;
   bool over_ = false;                            ///< all is said
   std::unique_ptr<http::StreamHandler> ignored_; ///< of a refusal
   /// For who answers later: it is looked at on the loop alone.
@@ -83,7 +66,7 @@ private:
 
 InsideService services_inside(AskAboutService ask) {
   return
-      [ask = std::move(ask)](EgressRoom& room, http::RequestHead head,
+      [ask = std::move(ask)](const EgressRoom& room, http::RequestHead head,
                              http::ServerStream& stream) -> std::unique_ptr<http::StreamHandler> {
         if (head.method != "POST") return http::refuse(stream, 405, "a review is POSTed");
         return std::make_unique<Review>(room, ask, stream);

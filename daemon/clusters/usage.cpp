@@ -8,6 +8,7 @@
 #include "daemon/resources/request.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -18,11 +19,10 @@ using nlohmann::json;
 using What = UsageRequest::What;
 
 constexpr const char* k_version = "metrics.k8s.io/v1beta1";
-/// The marks of zood's own begin so.
-constexpr std::string_view k_own_labels = "clusters.zoo.kubezoo.io/";
 
-kube::Quantity amount_at(const json& container, std::string_view pointer) {
-  return kube::Quantity::parse(kube::text_at(container, pointer)).value_or(kube::Quantity());
+std::string bounded(const json& labels) {
+  auto out = kube::text_of(labels);
+  return labels.is_object() && out.size() <= k_most_label_bytes ? out : "{}";
 }
 
 std::optional<PodUsage> read_one(std::string_view id, const json& item, const FindPlace& place) {
@@ -31,32 +31,35 @@ std::optional<PodUsage> read_one(std::string_view id, const json& item, const Fi
   PodUsage out;
   out.name_space = *std::move(space);
   out.name = kube::text_at(item, "/metadata/name");
+  out.timestamp = kube::text_at(item, "/timestamp");
+  out.window = kube::text_at(item, "/window");
+  if (out.timestamp.empty() || out.window.empty()) return std::nullopt;
   auto at = place(out.name_space + "/" + out.name);
   if (!at) return std::nullopt;
   out.node = std::move(at->node);
-  out.labels = kube::texts_at(item, "/metadata/labels");
-  std::erase_if(out.labels, [](const auto& each) { return each.first.starts_with(k_own_labels); });
-  out.timestamp = kube::text_at(item, "/timestamp");
-  out.window = kube::text_at(item, "/window");
+  out.labels = bounded(sync::plain_texts(item, "/metadata/labels"));
   auto containers = json::array();
   for (const auto& each : kube::list_at(item, "/containers")) {
     const auto name = kube::text_at(each, "/name");
     if (std::ranges::find(at->containers, name) == at->containers.end()) continue;
-    out.cpu += amount_at(each, "/usage/cpu");
-    out.memory += amount_at(each, "/usage/memory");
-    containers.push_back({{"name", name},
-                          {"usage",
-                           {{"cpu", kube::text_at(each, "/usage/cpu")},
-                            {"memory", kube::text_at(each, "/usage/memory")}}}});
+    const auto cpu = kube::Quantity::parse(kube::text_at(each, "/usage/cpu"));
+    const auto memory = kube::Quantity::parse(kube::text_at(each, "/usage/memory"));
+    if (!cpu || !memory) continue;
+    out.cpu += *cpu;
+    out.memory += *memory;
+    containers.push_back(
+        {{"name", name}, {"usage", {{"cpu", cpu->text()}, {"memory", memory->text()}}}});
   }
   out.containers = kube::text_of(containers);
   return out;
 }
 
 bool fulfils_labels(const UsageRequest& request, const PodUsage& pod) {
+  if (request.labels.empty()) return true;
+  const auto labels = kube::texts_at(json::parse(pod.labels, nullptr, false), "");
   return std::ranges::all_of(request.labels, [&](const translate::LabelRequirement& each) {
-    const auto found = pod.labels.find(each.key);
-    return translate::fulfils(each, found == pod.labels.end()
+    const auto found = labels.find(each.key);
+    return translate::fulfils(each, found == labels.end()
                                         ? std::nullopt
                                         : std::optional<std::string_view>(found->second));
   });
@@ -72,31 +75,27 @@ bool is_asked_for(const UsageRequest& request, const PodUsage& pod) {
   return fields && fulfils_labels(request, pod);
 }
 
-/// With `containers` as the text that it is.
+std::string json_text(std::string_view text) { return kube::text_of(json(text)); }
+
+/// `more`: further members of the object, each with a comma in front.
+std::string metrics(std::string_view kind, const std::string& metadata, std::string_view timestamp,
+                    std::string_view window, const std::string& more) {
+  return fmt::format(
+      R"({{"kind":"{}","apiVersion":"{}","metadata":{{{},"creationTimestamp":{}}},"timestamp":{},"window":{}{}}})",
+      kind, k_version, metadata, json_text(timestamp), json_text(timestamp), json_text(window),
+      more);
+}
+
 std::string pod_metrics(const PodUsage& pod) {
-  json object = {{"kind", "PodMetrics"},
-                 {"apiVersion", k_version},
-                 {"metadata",
-                  {{"name", pod.name},
-                   {"namespace", pod.name_space},
-                   {"creationTimestamp", pod.timestamp},
-                   {"labels", pod.labels}}},
-                 {"timestamp", pod.timestamp},
-                 {"window", pod.window}};
-  if (pod.labels.empty()) object["metadata"].erase("labels");
-  auto out = kube::text_of(object);
-  out.pop_back();
-  return out + R"(,"containers":)" + pod.containers + "}";
+  return metrics("PodMetrics",
+                 fmt::format(R"("name":{},"namespace":{},"labels":{})", json_text(pod.name),
+                             json_text(pod.name_space), pod.labels),
+                 pod.timestamp, pod.window, R"(,"containers":)" + pod.containers);
 }
 
 std::string list_of(std::string_view kind, const std::vector<std::string>& items) {
-  auto out =
-      fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{{}},"items":[)", kind, k_version);
-  for (const auto& each : items) {
-    if (out.back() != '[') out += ',';
-    out += each;
-  }
-  return out + "]}";
+  return fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{{}},"items":[{}]}})", kind,
+                     k_version, fmt::join(items, ","));
 }
 
 /// What pods of one Node use together.
@@ -119,23 +118,20 @@ NodeSums sums_of(const std::vector<PodUsage>& all) {
   return out;
 }
 
-std::string node_metrics(const json& node, const NodeSums& sums, std::int64_t now) {
-  const auto name = kube::text_at(node, "/metadata/name");
-  const auto found = sums.find(name);
+std::string node_metrics(const NodeLabels& node, const NodeSums& sums, std::int64_t now) {
+  const auto found = sums.find(node.name);
   const auto sum = found == sums.end() ? NodeSum{{}, {}, api::rfc3339(now), "0s"} : found->second;
-  json out = {{"kind", "NodeMetrics"},
-              {"apiVersion", k_version},
-              {"metadata", {{"name", name}, {"creationTimestamp", sum.timestamp}}},
-              {"timestamp", sum.timestamp},
-              {"window", sum.window},
-              {"usage", {{"cpu", sum.cpu.text()}, {"memory", sum.memory.text()}}}};
-  if (auto labels = kube::value_at(node, "/metadata/labels"); labels.is_object())
-    out["metadata"]["labels"] = std::move(labels);
-  return kube::text_of(out);
+  return metrics(
+      "NodeMetrics", fmt::format(R"("name":{},"labels":{})", json_text(node.name), node.labels),
+      sum.timestamp, sum.window,
+      fmt::format(R"(,"usage":{{"cpu":"{}","memory":"{}"}})", sum.cpu.text(), sum.memory.text()));
 }
 
-Error nothing_there(std::string_view what) {
-  return {Code::not_found, fmt::format("{} not found", what)};
+std::size_t parts_of(const std::vector<translate::LabelRequirement>& labels) {
+  std::size_t out = labels.size();
+  for (const auto& each : labels)
+    out += each.values.size();
+  return out;
 }
 
 } // namespace
@@ -146,12 +142,21 @@ std::string usage_selector(std::string_view id) {
 
 Result<std::vector<PodUsage>> read_usage(std::string_view id, std::string_view text,
                                          const FindPlace& place) {
-  const auto list = kube::parse_foreign(text);
-  if (!list.is_object() || !list.contains("items"))
+  if (kube::is_too_deep(text))
     return fail(Code::unavailable, "what upstream says of the usage of pods is no list");
   std::vector<PodUsage> out;
-  for (const auto& item : kube::list_at(list, "/items"))
-    if (auto one = read_one(id, item, place)) out.push_back(*std::move(one));
+  // An item is an object on the second level; it is dropped from the tree once it was read.
+  constexpr int k_items = 2;
+  const auto list = json::parse(
+      text,
+      [&](int depth, json::parse_event_t event, json& parsed) {
+        if (depth != k_items || event != json::parse_event_t::object_end) return true;
+        if (auto one = read_one(id, parsed, place)) out.push_back(*std::move(one));
+        return false;
+      },
+      false);
+  if (!list.is_object() || !kube::value_at(list, "/items").is_array())
+    return fail(Code::unavailable, "what upstream says of the usage of pods is no list");
   return out;
 }
 
@@ -190,6 +195,9 @@ Result<UsageRequest> parse_usage_request(const http::RequestHead& head) {
   if (out.of_nodes()) return out;
   ZOO_TRY(out.labels, translate::parse_label_selector(out.label_selector));
   ZOO_TRY(out.fields, translate::parse_field_selector(out.field_selector));
+  if (parts_of(out.labels) + out.fields.size() > k_most_selector_parts)
+    return fail(Code::bad_request, "a selector of usage has {} requirements and values at most",
+                k_most_selector_parts);
   for (const auto& each : out.fields)
     if (each.key != "metadata.name" && each.key != "metadata.namespace")
       return fail(Code::bad_request, "field label not supported: {}", each.key);
@@ -217,19 +225,22 @@ Result<std::string> pods_usage(const UsageRequest& request, const std::vector<Po
     if (is_asked_for(request, pod)) out.push_back(pod_metrics(pod));
   if (request.what == What::pods) return list_of("PodMetricsList", out);
   if (out.empty())
-    return fail(nothing_there(
-        fmt::format("podmetrics.metrics.k8s.io \"{}/{}\"", request.name_space, request.name)));
+    return fail(Code::not_found, "podmetrics.metrics.k8s.io \"{}/{}\" not found",
+                request.name_space, request.name);
   return std::move(out.front());
 }
 
-std::string nodes_usage(const UsageRequest& request, const json& nodes,
+NodeLabels node_labels(const json& node) {
+  return {kube::text_at(node, "/metadata/name"), bounded(kube::value_at(node, "/metadata/labels"))};
+}
+
+std::string nodes_usage(const UsageRequest& request, const std::vector<NodeLabels>& nodes,
                         const std::vector<PodUsage>& all, std::int64_t now) {
   const auto sums = sums_of(all);
-  if (request.what == What::node) return node_metrics(nodes, sums, now);
   std::vector<std::string> out;
-  for (const auto& node : kube::list_at(nodes, "/items"))
+  for (const auto& node : nodes)
     out.push_back(node_metrics(node, sums, now));
-  return list_of("NodeMetricsList", out);
+  return request.what == What::nodes ? list_of("NodeMetricsList", out) : out.front();
 }
 
 } // namespace zoo::clusters

@@ -33,11 +33,12 @@ bool is_own_api(std::string_view space, std::string_view service) {
   return space == "default" && service == "kubernetes";
 }
 
-/// A name for zood.internal leads nowhere but for the cluster's API server.
+/// Another name of zood.internal would lead pods nowhere.
 bool wants_service(const json& object) {
-  return !is_own_api(kube::text_at(object, "/metadata/namespace"),
-                     kube::text_at(object, "/metadata/name")) &&
-         kube::text_at(object, "/spec/externalName") != k_inside_name;
+  const bool names_zood = kube::text_at(object, "/spec/type") == "ExternalName" &&
+                          kube::text_at(object, "/spec/externalName") == k_inside_name;
+  return !names_zood && !is_own_api(kube::text_at(object, "/metadata/namespace"),
+                                    kube::text_at(object, "/metadata/name"));
 }
 
 /// Those that no controller makes of a Service's selector: upstream's makes these of the pods

@@ -129,7 +129,8 @@ public:
   std::vector<std::string> on_node(const std::string& node) const;
   /// Is it that of one of the cluster's pods, as upstream has them?
   bool has_address(const std::string& address) const;
-  /// Where a pod is that is on both sides; nothing: there is none of this key.
+  /// The node and the containers of a pod that the cluster and the upstream both have; nothing: at
+  /// least one of them has none of this key.
   std::optional<PodPlace> place(const std::string& key) const;
 
   /// Of the pods that are on both sides and are to have tokens: keys, and UIDs in the cluster.

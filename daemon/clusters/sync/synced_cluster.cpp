@@ -45,7 +45,7 @@ SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWis
       as_tenant_(*parts.acting, id_), own_store_(wish.own_store),
       upstream_store_(wish.upstream_store), api_address_(wish.api_address), room_(make_room()),
       mirror_(room_, wish.options), labels_(room_), tokens_(room_, table_), events_(room_, table_),
-      classes_(room_), judge_(room_, mirror_) {
+      classes_(room_), judge_(room_, mirror_), usage_(room_, table_) {
   table_.use(stored_);
   set_wish(std::move(wish));
   mirror_.start();
@@ -548,7 +548,8 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
   const auto kind = work.key.substr(0, 2);
   const auto rest = work.key.substr(2);
   // While a store is not what it was nothing is done; what its API server asks is answered.
-  if (strange_ != 0 && kind != "a/" && kind != "h/") return Next{reconcile::jittered(k_strange)};
+  if (strange_ != 0 && kind != "a/" && kind != "h/" && kind != "q/")
+    return Next{reconcile::jittered(k_strange)};
   const auto looked = kind == "p/"   ? work_pod(rest, work.attempts)
                       : kind == "n/" ? work_node(rest)
                       : kind == "r/" ? remove_node(rest)
@@ -562,6 +563,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "s/" ? labels_.work(rest, work.attempts)
                       : kind == "t/" ? tokens_.work(rest)
                       : kind == "h/" ? Result<Next>(judge_.work(rest))
+                      : kind == "q/" ? Result<Next>(usage_.work())
                       : kind == "e/" ? events_.work()
                       : kind == "c/" ? classes_.work(parts_.names())
                       : kind == "v/" ? sweep()

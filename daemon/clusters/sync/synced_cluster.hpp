@@ -11,6 +11,7 @@
 #include "daemon/clusters/sync/sync_room.hpp"
 #include "daemon/clusters/sync/sync_wish.hpp"
 #include "daemon/clusters/sync/token_keeper.hpp"
+#include "daemon/clusters/sync/usage_answers.hpp"
 #include "daemon/tenants/cluster_tenants.hpp"
 #include "daemon/translate/mapping.hpp"
 #include "daemon/upstream/connections.hpp"
@@ -78,7 +79,6 @@ public:
   std::size_t pods() const { return table_.size(); }
   std::size_t refused() const { return table_.refused(); }
   bool has_address(const std::string& address) const { return table_.has_address(address); }
-  std::optional<PodPlace> place(const std::string& pod) const { return table_.place(pod); }
 
   /// Upstream says this of a pod in a namespace of its, or that it is gone. Any thread.
   void hear_pod(const std::string& key, std::string_view object, bool gone);
@@ -89,11 +89,9 @@ public:
   }
   /// Upstream has an Event of a pod in one of its namespaces. Any thread.
   void hear_event(std::string_view event) { events_.hear(event); }
-  /// Its API server asks about a Service. False: too many questions wait. Any thread; does not
-  /// block.
-  bool review(std::string body, ServiceJudge::Done done) {
-    return judge_.ask(std::move(body), std::move(done));
-  }
+  /// Whom its API server asks about Services, and about what its pods use. Any thread.
+  ServiceJudge& judge() { return judge_; }
+  UsageAnswers& usage() { return usage_; }
   /// Objects beside pods that are kept equal, by the name of their resource. Any thread.
   std::map<std::string, std::size_t> objects() const;
   /// A node upstream is another one. Any thread.
@@ -243,6 +241,7 @@ private:
   PodEvents events_;
   SharedClasses classes_;
   ServiceJudge judge_;
+  UsageAnswers usage_;
   std::jthread thread_; ///< last: it uses all the rest
 };
 

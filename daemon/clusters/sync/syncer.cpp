@@ -124,7 +124,7 @@ void Syncer::hear_object(std::size_t kind, translate::EventType type,
 
 bool Syncer::review(const std::string& id, std::string body, ServiceJudge::Done done) {
   const auto cluster = find(id);
-  return cluster != nullptr && cluster->review(std::move(body), std::move(done));
+  return cluster != nullptr && cluster->judge().ask(std::move(body), std::move(done));
 }
 
 std::map<std::string, std::map<std::string, std::size_t>> Syncer::objects() const {
@@ -214,9 +214,9 @@ std::map<std::string, Syncer::Count> Syncer::counts() const {
   return out;
 }
 
-std::optional<PodPlace> Syncer::place(const std::string& id, const std::string& pod) const {
+bool Syncer::usage(const std::string& id, UsageRequest request, UsageAnswers::Done done) {
   const auto cluster = find(id);
-  return cluster == nullptr ? std::nullopt : cluster->place(pod);
+  return cluster != nullptr && cluster->usage().ask(std::move(request), std::move(done));
 }
 
 bool Syncer::has_address(const std::string& id, const std::string& address) const {

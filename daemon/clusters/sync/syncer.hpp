@@ -49,13 +49,12 @@ public:
   std::map<std::string, Count> counts() const; ///< by ID. Any thread
   /// Does upstream say that a pod of this cluster has the IP address? Any thread; does not block.
   bool has_address(const std::string& id, const std::string& address) const;
-  /// Where the pod "namespace/name" of this cluster is; nothing: the cluster has none of this name
-  /// upstream, or is not followed. Any thread; does not block.
-  std::optional<PodPlace> place(const std::string& id, const std::string& pod) const;
   /// The API server of this cluster asks about a Service (service_judge.hpp). False: the cluster is
   /// not followed, or too many questions of it wait; `done` is not called. Any thread; does not
   /// block.
   bool review(const std::string& id, std::string body, ServiceJudge::Done done);
+  /// The API server of this cluster asks what its pods use (usage_answers.hpp). False: as above.
+  bool usage(const std::string& id, UsageRequest request, UsageAnswers::Done done);
   /// Objects beside pods that are kept equal, by cluster and resource. Any thread.
   std::map<std::string, std::map<std::string, std::size_t>> objects() const;
 

@@ -7,7 +7,7 @@
 #include "common/kube/json_reads.hpp"
 #include "daemon/clusters/egress_rules.hpp"
 #include "daemon/clusters/usage.hpp"
-#include "daemon/tenants/ensure.hpp"
+#include "daemon/upstream/bootstrap.hpp"
 
 namespace zoo::clusters::sync {
 namespace {
@@ -63,6 +63,35 @@ Result<bool> upstream_serves(const SyncRoom& room) {
   return false;
 }
 
+/// Makes it, or makes it so. What somebody puts there at the same time stays until the next look.
+/// `there`: as it was read.
+Result<void> keep(ControlApi& api, const std::string& collection, json wanted,
+                  const Result<json>& there) {
+  if (!there && there.error().code() != Code::not_found) return fail(there.error());
+  std::string where;
+  if (there && upstream::covers(*there, wanted, where)) return {};
+  if (there)
+    wanted["metadata"]["resourceVersion"] = kube::text_at(*there, "/metadata/resourceVersion");
+  const auto name = kube::text_at(wanted, "/metadata/name");
+  const auto done =
+      there ? api.update(collection + kube::path({name}), wanted) : api.create(collection, wanted);
+  if (done || done.error().code() == Code::conflict || done.error().code() == Code::already_exists)
+    return {};
+  return fail(done.error());
+}
+
+/// What is put there beside the APIService.
+Result<void> keep_rest(ControlApi& api) {
+  const auto named = api.get(services() + kube::path({k_usage_service}));
+  ZOO_TRY_VOID(keep(api, services(), service(), named));
+  return keep(api, k_roles, reader(), api.get(k_roles + kube::path({k_reader})));
+}
+
+Result<void> remove_rest(ControlApi& api) {
+  ZOO_TRY_VOID(remove_named(api, k_roles, k_reader));
+  return remove_named(api, services(), k_usage_service);
+}
+
 } // namespace
 
 json usage_api(std::string_view authorities) {
@@ -92,19 +121,18 @@ Result<void> keep_usage_api(const SyncRoom& room) {
   ZOO_TRY(const auto access, room.access());
   const auto lease = room.own.take();
   ZOO_TRY_VOID(room.known_store(*lease, Store::cluster));
-  const auto there = (*lease).get(k_apis + kube::path({k_name}));
+  const auto path = k_apis + kube::path({k_name});
+  const auto there = (*lease).get(path);
   if (!there && there.error().code() != Code::not_found) return fail(there.error());
-  if (there && !is_own_usage_api(*there)) return {};
-  if (*served) {
-    ZOO_TRY_VOID(tenants::repair(*lease, services(), service()));
-    ZOO_TRY_VOID(tenants::repair(*lease, k_roles, reader()));
-    return tenants::repair(*lease, k_apis, usage_api(access.credentials.ca_pem));
+  if (there && !is_own_usage_api(*there)) return remove_rest(*lease);
+  if (!*served) {
+    if (!there) return {};
+    // The APIService goes last: by it, it is known that there is something to take away.
+    ZOO_TRY_VOID(remove_rest(*lease));
+    return remove_of(*lease, path, kube::text_at(*there, "/metadata/uid"));
   }
-  if (!there) return {};
-  // The APIService goes last: by it, it is known that there is something to take away.
-  ZOO_TRY_VOID(remove_named(*lease, k_roles, k_reader));
-  ZOO_TRY_VOID(remove_named(*lease, services(), k_usage_service));
-  return remove_named(*lease, k_apis, k_name);
+  ZOO_TRY_VOID(keep_rest(*lease));
+  return keep(*lease, k_apis, usage_api(access.credentials.ca_pem), there);
 }
 
 } // namespace zoo::clusters::sync

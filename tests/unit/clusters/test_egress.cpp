@@ -289,9 +289,8 @@ TEST_CASE("zood itself is reached where it is known that no Node has its name") 
   const auto parts = std::make_shared<EgressParts>();
   const auto endpoint = std::make_shared<upstream::UpstreamEndpoint>();
   endpoint->tls = false;
-  const auto room = std::make_shared<EgressRoom>(
-      loop, DoorEntry(), endpoint, [&api]() -> upstream::Caller& { return api; },
-      [](const auto&) { return std::nullopt; });
+  const auto room = std::make_shared<EgressRoom>(loop, DoorEntry(), endpoint,
+                                                 [&api]() -> upstream::Caller& { return api; });
   room->nodes = std::make_unique<ClusterNodes>(loop, api, 0);
   EgressGate gate(parts, room, nullptr, std::make_shared<net::Resolver>(1));
   http::ConnectHead head;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/clusters/cluster_usage.hpp"
 #include "daemon/clusters/egress.hpp"
+#include "daemon/clusters/sync/usage_answers.hpp"
 #include "daemon/clusters/sync/usage_api.hpp"
 #include "daemon/clusters/usage.hpp"
 #include "daemon/clusters/usage_inside.hpp"
 #include "tests/unit/clusters/scripted.hpp"
+#include "tests/unit/clusters/sync_worlds.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,23 +20,28 @@ using namespace zoo::clusters;
 using nlohmann::json;
 using test::Script;
 using test::Stream;
+using tests::FakeSide;
+using tests::k_id;
+using tests::refusal;
+using tests::Room;
 
 namespace {
 
-constexpr const char* k_id = "abc123";
+using Fault = std::optional<Result<http_client::Response>>;
 
 /// Of what upstream says: two pods of the cluster, one that it does not have any more, one of
 /// another cluster's and one of nobody's.
 constexpr const char* k_list = R"({"kind":"PodMetricsList","items":[
-  {"metadata":{"name":"web","namespace":"abc123-default","labels":{"app":"web",
-     "clusters.zoo.kubezoo.io/id":"abc123"}},"timestamp":"2026-11-28T10:00:00Z","window":"15s",
+  {"metadata":{"name":"web","namespace":"clu5t3-default","labels":{"app":"web",
+     "clusters.zoo.kubezoo.io/id":"clu5t3"}},"timestamp":"2026-11-28T10:00:00Z","window":"15s",
    "containers":[{"name":"c","usage":{"cpu":"250m","memory":"64Mi"}},
      {"name":"sidecar-of-the-platform","usage":{"cpu":"1","memory":"1Gi"}}]},
-  {"metadata":{"name":"db","namespace":"abc123-side","labels":{"app":"db"}},
+  {"metadata":{"name":"db","namespace":"clu5t3-side","labels":{"app":"db"}},
    "timestamp":"2026-11-28T10:00:05Z","window":"10.5s",
    "containers":[{"name":"c","usage":{"cpu":"1500000n","memory":"1024Ki"}},
      {"name":"d","usage":{"cpu":"strange"}}]},
-  {"metadata":{"name":"gone","namespace":"abc123-default"},"containers":[]},
+  {"metadata":{"name":"web","namespace":"clu5t3-default"},"containers":[]},
+  {"metadata":{"name":"gone","namespace":"clu5t3-default"},"containers":[]},
   {"metadata":{"name":"web","namespace":"other1-default"},"containers":[]},
   {"metadata":{"name":"web","namespace":"default"},"containers":[]},{},null,7]})";
 
@@ -60,6 +68,13 @@ UsageRequest request(const std::string& below) {
   auto out = parse_usage_request(get(std::string(k_usage_api) + below));
   REQUIRE(out);
   return *std::move(out);
+}
+
+std::string repeated(const std::string& text, std::size_t times) {
+  std::string out;
+  for (std::size_t n = 0; n < times; ++n)
+    out += text;
+  return out;
 }
 
 /// The names in an answer, or what was refused.
@@ -102,8 +117,10 @@ TEST_CASE("usage: pods are chosen by namespace, name, labels and fields") {
 }
 
 TEST_CASE("usage: a Node uses what the cluster's own pods on it use together") {
-  const auto nodes = json::parse(
-      R"({"items":[{"metadata":{"name":"n1","labels":{"a":"b"}}},{"metadata":{"name":"n2"}},{"metadata":{"name":"n3"}}]})");
+  const std::vector<NodeLabels> nodes = {
+      node_labels(json::parse(R"({"metadata":{"name":"n1","labels":{"a":"b"}}})")),
+      {"n2", "{}"},
+      {"n3", "{}"}};
   const auto answer = json::parse(nodes_usage(request("/nodes"), nodes, read(), 0));
   CHECK(answer["kind"] == "NodeMetricsList");
   const auto& items = answer["items"];
@@ -114,8 +131,9 @@ TEST_CASE("usage: a Node uses what the cluster's own pods on it use together") {
   CHECK(items[1]["usage"].dump() == R"({"cpu":"1500u","memory":"1Mi"})");
   CHECK(items[2]["usage"].dump() == R"({"cpu":"0","memory":"0"})");
   CHECK(items[2]["timestamp"] == "1970-01-01T00:00:00Z");
-  const auto one = json::parse(nodes_usage(request("/nodes/n1"), nodes["items"][0], read(), 0));
-  CHECK(one == items[0]);
+  CHECK(json::parse(nodes_usage(request("/nodes/n1"), {nodes[0]}, read(), 0)) == items[0]);
+  const json large = {{"metadata", {{"labels", {{"a", std::string(k_most_label_bytes, 'x')}}}}}};
+  CHECK(node_labels(large).labels == "{}");
 }
 
 TEST_CASE("usage: requests that are not understood are refused in words") {
@@ -132,6 +150,8 @@ TEST_CASE("usage: requests that are not understood are refused in words") {
   CHECK(refused(get("/apis/metrics.k8s.io/v1/pods")) == Code::not_found);
   CHECK(refused(get(api + "/pods/../nodes")) == Code::bad_request);
   CHECK(refused(get(api + "/pods?labelSelector=%3D%3D")) == Code::bad_request);
+  CHECK(refused(get(api + "/pods?labelSelector=a" + repeated(",!a", k_most_selector_parts))) ==
+        Code::bad_request);
   CHECK(refused(get(api + "/pods?fieldSelector=status.phase%3DRunning")) == Code::bad_request);
   CHECK(refused(get(api + "/pods?watch=true")) == Code::method_not_allowed);
   auto post = get(api + "/pods");
@@ -142,104 +162,125 @@ TEST_CASE("usage: requests that are not understood are refused in words") {
 }
 
 TEST_CASE("usage: upstream is asked once, and what it said is kept for a moment") {
-  net::Loop loop;
-  Script api;
-  ClusterUsage usage(loop, k_id, [&api]() -> upstream::Caller& { return api; }, place, 0);
+  Room world;
+  sync::PodTable table;
   std::vector<std::string> said;
-  const auto done = [&said](const Result<ClusterUsage::Usages>& of) {
-    said.push_back(of ? std::to_string((*of)->size()) : of.error().message());
+  sync::UsageAnswers answers(world.room, table);
+  int status = 200;
+  world.up.set_fault([&status](const FakeSide::Call& call) -> Fault {
+    if (!call.path.starts_with(k_usage_api)) return std::nullopt;
+    CHECK(call.path == std::string(k_usage_api) + "/pods");
+    CHECK(call.query == "labelSelector=clusters.zoo.kubezoo.io%2Fid%3Dclu5t3");
+    return http_client::Response{status, {}, R"({"items":[]})"};
+  });
+  const auto ask = [&](const std::string& below) {
+    return answers.ask(request(below), [&said](const Result<std::string>& answer) {
+      said.push_back(answer ? json::parse(*answer)["kind"].get<std::string>()
+                            : answer.error().message());
+    });
   };
-  const auto first = usage.read(done);
-  auto left = usage.read(done);
-  const auto third = usage.read(done);
-  left.reset(); // nobody waits for that one
-  REQUIRE(api.asked.size() == 1);
-  CHECK(api.asked[0].target == "/apis/metrics.k8s.io/v1beta1/pods?labelSelector="
-                               "clusters.zoo.kubezoo.io%2Fid%3Dabc123");
-  SUBCASE("pods") {
-    api.answer(200, k_list);
-    CHECK(said == std::vector<std::string>{"2", "2"});
-    const auto fourth = usage.read(done);
-    CHECK(said.size() == 3);
-    CHECK(api.asked.size() == 1);
-  }
-  SUBCASE("no list") {
-    api.answer(200, "[[[");
-    CHECK(said.back() == "what upstream says of the usage of pods is no list");
+  world.own.put("/api/v1/nodes/n1", json::object());
+  REQUIRE(ask("/pods"));
+  REQUIRE(ask("/nodes"));
+  REQUIRE(ask("/nodes/n1"));
+  REQUIRE(ask("/nodes/none"));
+  REQUIRE(ask("/namespaces/default/pods/web"));
+  SUBCASE("pods and Nodes") {
+    for (int n = 0; n < 5; ++n)
+      CHECK(answers.work().after);
+    CHECK(said == std::vector<std::string>{"PodMetricsList", "NodeMetricsList", "NodeMetrics",
+                                           "nodemetrics.metrics.k8s.io \"none\" not found",
+                                           "podmetrics.metrics.k8s.io \"default/web\" not found"});
+    CHECK(world.up.calls().size() == 1);
+    CHECK(answers.work().after); // nobody waits: it is still kept
   }
   SUBCASE("it does not answer") {
-    api.answer(503, "");
-    CHECK(said.back() == "the upstream's metrics API answers 503");
-    const auto again = usage.read(done);
-    CHECK(api.asked.size() == 2);
+    status = 503;
+    answers.work();
+    status = 200; // which is not asked for within the moment
+    answers.work();
+    CHECK(said == std::vector<std::string>(2, "the upstream's metrics API answers 503"));
+    CHECK(world.up.calls().size() == 1);
   }
   SUBCASE("it is not reached") {
-    api.fail({Code::unavailable, "refused"});
-    CHECK(said.back() == "the upstream does not say what pods use: refused");
+    world.up.set_fault([](const auto&) -> Fault { return fail(Code::unavailable, "at 10.0.0.1"); });
+    answers.work();
+    CHECK(said == std::vector<std::string>{"the upstream does not say what pods use"});
+  }
+  SUBCASE("too many wait") {
+    for (std::size_t n = 5; n < sync::UsageAnswers::k_most; ++n)
+      REQUIRE(ask("/pods"));
+    CHECK_FALSE(ask("/pods"));
   }
 }
 
-TEST_CASE("usage: behind what took its time the loop rests, and then the next one is told") {
-  net::Loop loop;
-  Script api;
-  ClusterUsage usage(loop, k_id, [&api]() -> upstream::Caller& { return api; }, place, 1);
-  const auto spend = [] {
-    for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
-         std::chrono::steady_clock::now() < end;) {
-    }
-  };
+TEST_CASE("usage: who waits when a cluster goes is told") {
+  Room world;
+  sync::PodTable table;
   std::string said;
-  const auto first = usage.read([&](const auto&) {
-    said += "first ";
-    spend();
-  });
-  const auto second = usage.read([&](const auto&) {
-    said += "second";
-    loop.stop();
-  });
-  loop.post([&] {
-    api.answer(200, k_list);
-    said += "answered ";
-  });
-  loop.run();
-  CHECK(said == "answered first second");
+  {
+    sync::UsageAnswers answers(world.room, table);
+    REQUIRE(answers.ask(request("/pods"), [&said](const Result<std::string>& answer) {
+      said = answer ? *answer : answer.error().message();
+    }));
+  }
+  CHECK(said == "nothing of this virtual cluster is kept upstream any more");
 }
 
-TEST_CASE("usage: what the cluster's API server asks zood is answered, so many at a time") {
+TEST_CASE("usage: what the cluster's API server asks zood is asked on, and answered") {
   net::Loop loop;
-  Script api;
   const auto endpoint = std::make_shared<upstream::UpstreamEndpoint>();
   endpoint->tls = false;
   DoorEntry entry;
   entry.id = k_id;
-  EgressRoom room(loop, entry, endpoint, [&api]() -> upstream::Caller& { return api; }, place);
-  room.usage = std::make_unique<ClusterUsage>(
-      loop, k_id, [&api]() -> upstream::Caller& { return api; }, place, 0);
-  const auto inside = usage_inside();
+  Script api;
+  EgressRoom room(loop, entry, endpoint, [&api]() -> upstream::Caller& { return api; });
+  bool follows = true;
+  std::function<void(Result<std::string>)> done;
+  const auto inside =
+      usage_inside([&](const std::string& id, const UsageRequest& asked, auto then) {
+        CHECK(id == k_id);
+        CHECK(asked.what == UsageRequest::What::pods);
+        if (follows) done = std::move(then);
+        return follows;
+      });
   Stream stream;
   const auto path = std::string(k_usage_api);
-  SUBCASE("its resources") {
+  // What is answered comes by the loop.
+  const auto answer = [&](Result<std::string> text) {
+    loop.post([&] {
+      done(std::move(text));
+      loop.post([&loop] { loop.stop(); });
+    });
+    loop.run();
+  };
+  SUBCASE("its resources are known") {
     const auto handler = inside(room, get(path), stream);
     CHECK(stream.status == 200);
     CHECK(json::parse(stream.body)["kind"] == "APIResourceList");
   }
   SUBCASE("pods") {
     const auto handler = inside(room, get(path + "/pods"), stream);
-    CHECK(room.usage_answers == 1);
-    api.answer(200, k_list);
-    CHECK(room.usage_bytes == stream.body.size());
+    answer("text");
     CHECK(stream.status == 200);
-    CHECK(json::parse(stream.body)["items"].size() == 2);
+    CHECK(stream.body == "text");
+    CHECK(*room.inside_bytes == 4);
   }
   SUBCASE("nothing of a pod") {
-    const auto handler = inside(room, get(path + "/namespaces/default/pods/none"), stream);
-    api.answer(200, k_list);
+    const auto handler = inside(room, get(path + "/pods"), stream);
+    answer(fail(Code::not_found, "none"));
     CHECK(stream.status == 404);
     CHECK(json::parse(stream.body)["reason"] == "NotFound");
   }
-  SUBCASE("upstream does not say") {
+  SUBCASE("more than may be held") {
+    *room.inside_bytes = EgressRoom::k_most_inside;
     const auto handler = inside(room, get(path + "/pods"), stream);
-    api.answer(404, "");
+    answer("text");
+    CHECK(stream.status == 429);
+  }
+  SUBCASE("nobody answers") {
+    follows = false;
+    const auto handler = inside(room, get(path + "/pods"), stream);
     CHECK(stream.status == 503);
   }
   SUBCASE("another method") {
@@ -252,22 +293,9 @@ TEST_CASE("usage: what the cluster's API server asks zood is answered, so many a
     auto handler = inside(room, get(path + "/pods"), stream);
     handler->on_reset();
     handler.reset();
-    CHECK(room.usage_answers == 0);
-    api.answer(200, k_list);
+    answer("text");
     CHECK(stream.status == 0);
-  }
-  SUBCASE("nor who asks for more than may be held") {
-    room.usage_bytes = k_most_usage_bytes;
-    const auto handler = inside(room, get(path + "/pods"), stream);
-    api.answer(200, k_list);
-    CHECK(stream.status == 429);
-  }
-  SUBCASE("too many") {
-    std::vector<std::unique_ptr<http::StreamHandler>> handlers;
-    for (std::size_t n = 0; n < k_most_usage_answers; ++n)
-      handlers.push_back(inside(room, get(path + "/pods"), stream));
-    const auto handler = inside(room, get(path + "/pods"), stream);
-    CHECK(stream.status == 429);
+    CHECK(*room.inside_bytes == 0);
   }
 }
 
@@ -280,4 +308,70 @@ TEST_CASE("usage: an APIService is zood's by the Service that it names") {
   CHECK_FALSE(sync::is_own_usage_api(other));
   other.erase("spec");
   CHECK_FALSE(sync::is_own_usage_api(other));
+}
+
+TEST_CASE("usage: a cluster has the API as long as its upstream has it") {
+  Room world;
+  bool served = true;
+  world.up.set_fault([&served](const FakeSide::Call& call) -> Fault {
+    if (call.path != k_usage_api) return std::nullopt;
+    return served ? http_client::Response{200, {}, "{}"} : refusal(404, "NotFound", "not found");
+  });
+  constexpr const char* k_api =
+      "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io";
+  constexpr const char* k_named = "/api/v1/namespaces/kube-system/services/zoo-metrics";
+  constexpr const char* k_role =
+      "/apis/rbac.authorization.k8s.io/v1/clusterroles/zoo-metrics-reader";
+  const auto has = [&] {
+    return std::vector{world.own.has(k_api), world.own.has(k_named), world.own.has(k_role)};
+  };
+  const std::vector all(3, true), none(3, false);
+  REQUIRE(sync::keep_usage_api(world.room));
+  CHECK(has() == all);
+  SUBCASE("nothing is written where all is right") {
+    world.own.forget_calls();
+    REQUIRE(sync::keep_usage_api(world.room));
+    CHECK(world.own.lines().empty());
+  }
+  SUBCASE("it goes with upstream's") {
+    served = false;
+    REQUIRE(sync::keep_usage_api(world.room));
+    CHECK(has() == none);
+    REQUIRE(sync::keep_usage_api(world.room));
+  }
+  SUBCASE("it stays while upstream's does not answer") {
+    world.up.set_fault([](const auto&) -> Fault { return fail(Code::unavailable, "away"); });
+    REQUIRE(sync::keep_usage_api(world.room));
+    CHECK(has() == all);
+  }
+  SUBCASE("it stays where the upstream is another one, which lacks it") {
+    REQUIRE(world.room.known(sync::Store::upstream));
+    served = false;
+    world.up.replace([](const auto&) { return false; });
+    REQUIRE(sync::keep_usage_api(world.room));
+    CHECK(has() == all);
+  }
+  SUBCASE("what is changed is put back") {
+    auto changed = world.own.at(k_api);
+    changed["spec"]["versionPriority"] = 1;
+    world.own.put(k_api, changed);
+    REQUIRE(sync::keep_usage_api(world.room));
+    CHECK(world.own.at(k_api)["spec"]["versionPriority"] == 100);
+  }
+  SUBCASE("another's is left alone, and what is beside zood's goes") {
+    auto other = world.own.at(k_api);
+    other["spec"]["service"]["name"] = "metrics-server";
+    world.own.put(k_api, other);
+    REQUIRE(sync::keep_usage_api(world.room));
+    CHECK(has() == std::vector{true, false, false});
+    CHECK(world.own.at(k_api)["spec"]["service"]["name"] == "metrics-server");
+  }
+  SUBCASE("so is one that is made at the same time") {
+    world.own.drop(k_api);
+    world.own.set_fault([&](const FakeSide::Call& call) -> Fault {
+      if (call.method != "POST" || !call.path.ends_with("/apiservices")) return std::nullopt;
+      return refusal(409, "AlreadyExists", "already exists");
+    });
+    CHECK(sync::keep_usage_api(world.room));
+  }
 }
