@@ -16,16 +16,17 @@ namespace zoo::clusters {
 namespace {
 
 using nlohmann::json;
-using What = UsageRequest::What;
+using Asks = UsageRequest::What;
 
-constexpr const char* k_version = "metrics.k8s.io/v1beta1";
+constexpr const char* k_usage_version = "metrics.k8s.io/v1beta1";
 
-std::string bounded(const json& labels) {
+std::string bounded_labels(const json& labels) {
   auto out = kube::text_of(labels);
   return labels.is_object() && out.size() <= k_most_label_bytes ? out : "{}";
 }
 
-std::optional<PodUsage> read_one(std::string_view id, const json& item, const FindPlace& place) {
+std::optional<PodUsage> read_pod_usage(std::string_view id, const json& item,
+                                       const FindPlace& place) {
   auto space = cluster_namespace(id, kube::text_at(item, "/metadata/namespace"));
   if (!space) return std::nullopt;
   PodUsage out;
@@ -37,7 +38,7 @@ std::optional<PodUsage> read_one(std::string_view id, const json& item, const Fi
   auto at = place(out.name_space + "/" + out.name);
   if (!at) return std::nullopt;
   out.node = std::move(at->node);
-  out.labels = bounded(sync::plain_texts(item, "/metadata/labels"));
+  out.labels = bounded_labels(sync::plain_texts(item, "/metadata/labels"));
   auto containers = json::array();
   for (const auto& each : kube::list_at(item, "/containers")) {
     const auto name = kube::text_at(each, "/name");
@@ -82,8 +83,8 @@ std::string metrics(std::string_view kind, const std::string& metadata, std::str
                     std::string_view window, const std::string& more) {
   return fmt::format(
       R"({{"kind":"{}","apiVersion":"{}","metadata":{{{},"creationTimestamp":{}}},"timestamp":{},"window":{}{}}})",
-      kind, k_version, metadata, json_text(timestamp), json_text(timestamp), json_text(window),
-      more);
+      kind, k_usage_version, metadata, json_text(timestamp), json_text(timestamp),
+      json_text(window), more);
 }
 
 std::string pod_metrics(const PodUsage& pod) {
@@ -95,7 +96,7 @@ std::string pod_metrics(const PodUsage& pod) {
 
 std::string list_of(std::string_view kind, const std::vector<std::string>& items) {
   return fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{{}},"items":[{}]}})", kind,
-                     k_version, fmt::join(items, ","));
+                     k_usage_version, fmt::join(items, ","));
 }
 
 /// What pods of one Node use together.
@@ -151,7 +152,7 @@ Result<std::vector<PodUsage>> read_usage(std::string_view id, std::string_view t
       text,
       [&](int depth, json::parse_event_t event, json& parsed) {
         if (depth != k_items || event != json::parse_event_t::object_end) return true;
-        if (auto one = read_one(id, parsed, place)) out.push_back(*std::move(one));
+        if (auto one = read_pod_usage(id, parsed, place)) out.push_back(*std::move(one));
         return false;
       },
       false);
@@ -177,16 +178,16 @@ Result<UsageRequest> parse_usage_request(const http::RequestHead& head) {
   UsageRequest out;
   if (size == 3) return out;
   if (at[3] == "nodes" && size <= 5) {
-    out.what = size == 4 ? What::nodes : What::node;
+    out.what = size == 4 ? Asks::nodes : Asks::node;
   } else if (at[3] == "pods" && size == 4) {
-    out.what = What::pods;
+    out.what = Asks::pods;
   } else if (at[3] == "namespaces" && (size == 6 || size == 7) && at[5] == "pods") {
-    out.what = size == 6 ? What::pods : What::pod;
+    out.what = size == 6 ? Asks::pods : Asks::pod;
     out.name_space = at[4];
   } else {
     return nowhere();
   }
-  if (out.what == What::pod || out.what == What::node) {
+  if (out.what == Asks::pod || out.what == Asks::node) {
     out.name = at.back();
     return out;
   }
@@ -214,7 +215,7 @@ json usage_resources() {
   };
   return {{"kind", "APIResourceList"},
           {"apiVersion", "v1"},
-          {"groupVersion", k_version},
+          {"groupVersion", k_usage_version},
           {"resources", json::array({resource("nodes", false, "NodeMetrics"),
                                      resource("pods", true, "PodMetrics")})}};
 }
@@ -223,7 +224,7 @@ Result<std::string> pods_usage(const UsageRequest& request, const std::vector<Po
   std::vector<std::string> out;
   for (const auto& pod : all)
     if (is_asked_for(request, pod)) out.push_back(pod_metrics(pod));
-  if (request.what == What::pods) return list_of("PodMetricsList", out);
+  if (request.what == Asks::pods) return list_of("PodMetricsList", out);
   if (out.empty())
     return fail(Code::not_found, "podmetrics.metrics.k8s.io \"{}/{}\" not found",
                 request.name_space, request.name);
@@ -231,7 +232,8 @@ Result<std::string> pods_usage(const UsageRequest& request, const std::vector<Po
 }
 
 NodeLabels node_labels(const json& node) {
-  return {kube::text_at(node, "/metadata/name"), bounded(kube::value_at(node, "/metadata/labels"))};
+  return {kube::text_at(node, "/metadata/name"),
+          bounded_labels(kube::value_at(node, "/metadata/labels"))};
 }
 
 std::string nodes_usage(const UsageRequest& request, const std::vector<NodeLabels>& nodes,
@@ -240,7 +242,7 @@ std::string nodes_usage(const UsageRequest& request, const std::vector<NodeLabel
   std::vector<std::string> out;
   for (const auto& node : nodes)
     out.push_back(node_metrics(node, sums, now));
-  return request.what == What::nodes ? list_of("NodeMetricsList", out) : out.front();
+  return request.what == Asks::nodes ? list_of("NodeMetricsList", out) : out.front();
 }
 
 } // namespace zoo::clusters

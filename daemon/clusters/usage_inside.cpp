@@ -12,7 +12,7 @@
 namespace zoo::clusters {
 namespace {
 
-void refuse(http::ServerStream& stream, const Error& why) {
+void refuse_usage(http::ServerStream& stream, const Error& why) {
   auto answer = resources::failure(why);
   http::ResponseHead head;
   head.status = answer.status;
@@ -23,8 +23,8 @@ void refuse(http::ServerStream& stream, const Error& why) {
   stream.give_data(std::move(answer.body), true);
 }
 
-std::unique_ptr<http::StreamHandler> refused(http::ServerStream& stream, const Error& why) {
-  refuse(stream, why);
+std::unique_ptr<http::StreamHandler> refused_usage(http::ServerStream& stream, const Error& why) {
+  refuse_usage(stream, why);
   return std::make_unique<http::Answered>(stream);
 }
 
@@ -51,11 +51,11 @@ public:
 private:
   void answer(Result<std::string> said) {
     if (std::exchange(over_, true)) return;
-    if (!said) return refuse(stream_, said.error());
+    if (!said) return refuse_usage(stream_, said.error());
     // Who reads slowly has the answer wait here.
     if (!held_.add(said->size()))
-      return refuse(stream_,
-                    {Code::too_many_requests, "too much is asked of zood at the same time"});
+      return refuse_usage(stream_,
+                          {Code::too_many_requests, "too much is asked of zood at the same time"});
     http::send_json(stream_, 200, *std::move(said));
   }
 
@@ -70,22 +70,22 @@ private:
 } // namespace
 
 InsideService usage_inside(AskAboutUsage ask) {
-  return
-      [ask = std::move(ask)](const EgressRoom& room, http::RequestHead head,
-                             http::ServerStream& stream) -> std::unique_ptr<http::StreamHandler> {
-        auto request = parse_usage_request(head);
-        if (!request) return refused(stream, request.error());
-        if (request->what == UsageRequest::What::resources) {
-          http::send_json(stream, 200, kube::text_of(usage_resources()));
-          return std::make_unique<http::Answered>(stream);
-        }
-        auto out = std::make_unique<Usage>(room, stream);
-        if (!out->ask(ask, room.cluster.id, *std::move(request)))
-          return refused(stream, {Code::unavailable,
-                                  "nothing of this virtual cluster is kept upstream, or too much "
-                                  "is asked about it"});
-        return out;
-      };
+  return [ask =
+              std::move(ask)](const EgressRoom& room, http::RequestHead head,
+                              http::ServerStream& stream) -> std::unique_ptr<http::StreamHandler> {
+    auto request = parse_usage_request(head);
+    if (!request) return refused_usage(stream, request.error());
+    if (request->what == UsageRequest::What::resources) {
+      http::send_json(stream, 200, kube::text_of(usage_resources()));
+      return std::make_unique<http::Answered>(stream);
+    }
+    auto out = std::make_unique<Usage>(room, stream);
+    if (!out->ask(ask, room.cluster.id, *std::move(request)))
+      return refused_usage(stream, {Code::unavailable,
+                                    "nothing of this virtual cluster is kept upstream, or too much "
+                                    "is asked about it"});
+    return out;
+  };
 }
 
 } // namespace zoo::clusters

@@ -12,13 +12,14 @@
 namespace zoo::clusters::sync {
 namespace {
 
-constexpr const char* k_nodes = "/api/v1/nodes";
-constexpr const char* k_metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+constexpr const char* k_node_list = "/api/v1/nodes";
+constexpr const char* k_node_metadata =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 /// Nodes in an answer; further ones are left out (docs/limits.md).
 constexpr std::size_t k_most_nodes = 20'000;
 
 /// The processor's time that this thread has taken.
-std::chrono::nanoseconds spent() {
+std::chrono::nanoseconds thread_time() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
@@ -61,9 +62,9 @@ WorkNext UsageAnswers::work() {
     known_.reset();
     return {};
   }
-  const auto before = spent();
+  const auto before = thread_time();
   question->done(answer(question->request));
-  const auto rest = k_rest * (spent() - before);
+  const auto rest = k_rest * (thread_time() - before);
   const std::scoped_lock lock(mutex_);
   free_at_ = Clock::now() + rest;
   return after(waiting_.empty() ? std::max<Clock::duration>(rest, k_kept) : rest);
@@ -84,7 +85,7 @@ Result<std::vector<NodeLabels>> UsageAnswers::nodes(const UsageRequest& request)
   const auto lease = room_.own.take();
   std::vector<NodeLabels> out;
   if (request.what == UsageRequest::What::node) {
-    const auto node = (*lease).get(k_nodes + kube::path({request.name}), k_metadata);
+    const auto node = (*lease).get(k_node_list + kube::path({request.name}), k_node_metadata);
     if (!node && node.error().code() == Code::not_found)
       return fail(Code::not_found, "nodemetrics.metrics.k8s.io \"{}\" not found", request.name);
     if (!node) return fail(node.error());
@@ -97,7 +98,7 @@ Result<std::vector<NodeLabels>> UsageAnswers::nodes(const UsageRequest& request)
   if (!request.field_selector.empty())
     selectors.emplace_back("fieldSelector", request.field_selector);
   ZOO_TRY_VOID(tenants::range_objects(
-      *lease, k_nodes, {}, 0, k_most_nodes, true, selectors,
+      *lease, k_node_list, {}, 0, k_most_nodes, true, selectors,
       [&out](const nlohmann::json& node) { out.push_back(node_labels(node)); }));
   return out;
 }

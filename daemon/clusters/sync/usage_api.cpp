@@ -15,25 +15,25 @@ namespace {
 using nlohmann::json;
 using upstream::ControlApi;
 
-constexpr const char* k_space = "kube-system";
-constexpr const char* k_name = "v1beta1.metrics.k8s.io";
-constexpr const char* k_reader = "zoo-metrics-reader";
-constexpr const char* k_apis = "/apis/apiregistration.k8s.io/v1/apiservices";
-constexpr const char* k_roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+constexpr const char* k_usage_space = "kube-system";
+constexpr const char* k_usage_version = "v1beta1.metrics.k8s.io";
+constexpr const char* k_usage_reader = "zoo-metrics-reader";
+constexpr const char* k_api_services = "/apis/apiregistration.k8s.io/v1/apiservices";
+constexpr const char* k_cluster_roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 
-json service() {
+json usage_service() {
   return {{"apiVersion", "v1"},
           {"kind", "Service"},
-          {"metadata", {{"name", k_usage_service}, {"namespace", k_space}}},
+          {"metadata", {{"name", k_usage_service}, {"namespace", k_usage_space}}},
           {"spec", {{"type", "ExternalName"}, {"externalName", k_inside_name}}}};
 }
 
 /// Whoever may read pods may read what they use, as where a metrics-server is installed.
-json reader() {
+json usage_reader() {
   return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
           {"kind", "ClusterRole"},
           {"metadata",
-           {{"name", k_reader},
+           {{"name", k_usage_reader},
             {"labels",
              {{"rbac.authorization.k8s.io/aggregate-to-view", "true"},
               {"rbac.authorization.k8s.io/aggregate-to-edit", "true"},
@@ -43,7 +43,9 @@ json reader() {
                                   {"verbs", json::array({"get", "list"})}}})}};
 }
 
-std::string services() { return kube::path({"api", "v1", "namespaces", k_space, "services"}); }
+std::string system_services() {
+  return kube::path({"api", "v1", "namespaces", k_usage_space, "services"});
+}
 
 Result<void> remove_named(ControlApi& api, const std::string& collection, std::string_view name) {
   const auto path = collection + kube::path({name});
@@ -65,8 +67,8 @@ Result<bool> upstream_serves(const SyncRoom& room) {
 
 /// Makes it, or makes it so. What somebody puts there at the same time stays until the next look.
 /// `there`: as it was read.
-Result<void> keep(ControlApi& api, const std::string& collection, json wanted,
-                  const Result<json>& there) {
+Result<void> keep_object(ControlApi& api, const std::string& collection, json wanted,
+                         const Result<json>& there) {
   if (!there && there.error().code() != Code::not_found) return fail(there.error());
   std::string where;
   if (there && upstream::covers(*there, wanted, where)) return {};
@@ -81,15 +83,16 @@ Result<void> keep(ControlApi& api, const std::string& collection, json wanted,
 }
 
 /// What is put there beside the APIService.
-Result<void> keep_rest(ControlApi& api) {
-  const auto named = api.get(services() + kube::path({k_usage_service}));
-  ZOO_TRY_VOID(keep(api, services(), service(), named));
-  return keep(api, k_roles, reader(), api.get(k_roles + kube::path({k_reader})));
+Result<void> keep_beside(ControlApi& api) {
+  const auto named = api.get(system_services() + kube::path({k_usage_service}));
+  ZOO_TRY_VOID(keep_object(api, system_services(), usage_service(), named));
+  return keep_object(api, k_cluster_roles, usage_reader(),
+                     api.get(k_cluster_roles + kube::path({k_usage_reader})));
 }
 
-Result<void> remove_rest(ControlApi& api) {
-  ZOO_TRY_VOID(remove_named(api, k_roles, k_reader));
-  return remove_named(api, services(), k_usage_service);
+Result<void> remove_beside(ControlApi& api) {
+  ZOO_TRY_VOID(remove_named(api, k_cluster_roles, k_usage_reader));
+  return remove_named(api, system_services(), k_usage_service);
 }
 
 } // namespace
@@ -97,19 +100,19 @@ Result<void> remove_rest(ControlApi& api) {
 json usage_api(std::string_view authorities) {
   return {{"apiVersion", "apiregistration.k8s.io/v1"},
           {"kind", "APIService"},
-          {"metadata", {{"name", k_name}}},
+          {"metadata", {{"name", k_usage_version}}},
           {"spec",
            {{"group", "metrics.k8s.io"},
             {"version", "v1beta1"},
             {"groupPriorityMinimum", 100},
             {"versionPriority", 100},
-            {"service", {{"namespace", k_space}, {"name", k_usage_service}, {"port", 443}}},
+            {"service", {{"namespace", k_usage_space}, {"name", k_usage_service}, {"port", 443}}},
             {"caBundle", crypto::base64_encode(authorities)}}}};
 }
 
 bool is_own_usage_api(const json& api_service) {
   return kube::text_at(api_service, "/spec/service/name") == k_usage_service &&
-         kube::text_at(api_service, "/spec/service/namespace") == k_space;
+         kube::text_at(api_service, "/spec/service/namespace") == k_usage_space;
 }
 
 Result<void> keep_usage_api(const SyncRoom& room) {
@@ -121,18 +124,18 @@ Result<void> keep_usage_api(const SyncRoom& room) {
   ZOO_TRY(const auto access, room.access());
   const auto lease = room.own.take();
   ZOO_TRY_VOID(room.known_store(*lease, Store::cluster));
-  const auto path = k_apis + kube::path({k_name});
+  const auto path = k_api_services + kube::path({k_usage_version});
   const auto there = (*lease).get(path);
   if (!there && there.error().code() != Code::not_found) return fail(there.error());
-  if (there && !is_own_usage_api(*there)) return remove_rest(*lease);
+  if (there && !is_own_usage_api(*there)) return remove_beside(*lease);
   if (!*served) {
     if (!there) return {};
     // The APIService goes last: by it, it is known that there is something to take away.
-    ZOO_TRY_VOID(remove_rest(*lease));
+    ZOO_TRY_VOID(remove_beside(*lease));
     return remove_of(*lease, path, kube::text_at(*there, "/metadata/uid"));
   }
-  ZOO_TRY_VOID(keep_rest(*lease));
-  return keep(*lease, k_apis, usage_api(access.credentials.ca_pem), there);
+  ZOO_TRY_VOID(keep_beside(*lease));
+  return keep_object(*lease, k_api_services, usage_api(access.credentials.ca_pem), there);
 }
 
 } // namespace zoo::clusters::sync
