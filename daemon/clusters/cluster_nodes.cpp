@@ -28,6 +28,8 @@ void ClusterNodes::find(const std::string& address, Done done, Read read) {
   if (known_ && Clock::now() - read_at_ < k_kept) {
     if (const auto found = names_.find(wanted); found != names_.end()) return done(found->second);
   }
+  if (waiting_.size() >= k_most_waiting)
+    return done(fail(Code::unavailable, "too many ask for the cluster's Nodes at the same time"));
   waiting_.push_back({std::move(wanted), std::move(done), read == Read::later && begun_});
   if (!std::exchange(busy_, true)) begin();
 }

@@ -38,11 +38,13 @@ public:
       : api_(api), rest_(rest), pause_(loop) {}
 
   /// `address`: an IP address or a name, in any case. `done` comes once, perhaps from inside this
-  /// call, unless this is destroyed before.
+  /// call, unless this is destroyed before. Code::unavailable where k_most_waiting wait already:
+  /// who gives up a question waits on.
   void find(const std::string& address, Done done, Read read = Read::any);
 
   static constexpr std::chrono::seconds k_kept{10}; ///< what was read; what is new is read at once
   static constexpr std::size_t k_most = 20'000;     ///< addresses; others are no Node's
+  static constexpr std::size_t k_most_waiting = 1'024;  ///< questions
   static constexpr std::size_t k_page_bytes = 2u << 20; ///< a larger page is asked for in halves
   static constexpr std::size_t k_most_pages = 250;      ///< of one read, however little is in them
 

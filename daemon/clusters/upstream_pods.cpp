@@ -2,6 +2,7 @@
 #include "daemon/clusters/upstream_pods.hpp"
 
 #include "common/kube/json_reads.hpp"
+#include "daemon/clusters/egress.hpp"
 #include "daemon/translate/query.hpp"
 
 #include <utility>
@@ -23,10 +24,16 @@ std::shared_ptr<void> UpstreamPods::find(const std::string& address, Done done) 
     done(found->second.is_pod);
     return nullptr;
   }
+  tidy();
   const auto out = std::make_shared<Done>(std::move(done));
   waiting_.push_back({address, out});
   if (call_ == nullptr) next();
   return out;
+}
+
+void UpstreamPods::tidy() {
+  if (waiting_.size() < 2 * k_egress_connections) return;
+  std::erase_if(waiting_, [](const Waiting& each) { return each.done.expired(); });
 }
 
 void UpstreamPods::next() {

@@ -46,12 +46,13 @@ private:
     std::string address;
     std::weak_ptr<Done> done; ///< gone: nobody waits any more
   };
+  void tidy(); ///< whoever waits no more goes, before they are too many
   void next();
   void answered(const std::string& address, Result<upstream::Answer> answer);
 
   const std::function<upstream::Caller&()> api_;
   std::map<std::string, Known, std::less<>> known_;
-  std::deque<Waiting> waiting_; ///< as many as there are connections
+  std::deque<Waiting> waiting_; ///< about twice as many as there are connections, at most
   std::unique_ptr<upstream::BufferedCall> call_;
 };
 

@@ -3,12 +3,12 @@
 # covers: accounts access gateway resources authz
 # timeout: 1500
 # client-go's informers and reflectors on namespaces and spaces have exactly what a list says, after rights to some of them and to all
-# came and went, namespaces were made, labelled and deleted, and zood was ended and started, for two minutes; for ten in
+# came and went, namespaces were made, labelled and deleted, and zood was ended and started, for forty seconds; for ten minutes in
 # `tests/run all` (clients/account_informers_test.go).
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/clients/lib.sh"
 
-seconds=120
+seconds=40
 [[ ${ZOO_STEP:-} == all ]] && seconds=600
 seconds=${ZOO_SECONDS:-$seconds}
 clients=$(go_test_binary "$zoo_root/tests/e2e/clients") || { failed "build the clients" <<<"see above"; exit 1; }

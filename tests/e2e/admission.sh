@@ -181,7 +181,7 @@ spec:
   names: {plural: limits, singular: limit, kind: Limit}
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {max: {type: integer}}}}}]
 YAML
-require "is established" as "$first" wait --for=condition=Established crd/limits.rules.example.com --timeout 120s
+require "is established" established limits.rules.example.com as "$first"
 limited() { as "$first" create -f - <<<'{apiVersion: rules.example.com/v1, kind: Limit, metadata: {name: most, namespace: team}, max: 2}'; }
 eventually "parameters" 30 limited
 check "a validating policy" policy ValidatingAdmissionPolicy "{paramKind: {apiVersion: rules.example.com/v1, kind: Limit}, matchConstraints: {$rules}, failurePolicy: Fail, variables: [{name: where, expression: namespaceObject.metadata.name}], validations: [{expression: \"!has(object.data.replicas) || int(object.data.replicas) <= params.max\", messageExpression: \"'too many in ' + variables.where\"}]}"

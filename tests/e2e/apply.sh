@@ -125,9 +125,8 @@ for side in direct tenant; do on $side delete "$object" >/dev/null; done
 object=customresourcedefinition/things.$name.example.com
 manifest=$(crd_manifest "$name.example.com" things Thing Namespaced 'versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]')
 # Upstream's own entry comes when it has taken the names.
-established() { on "$1" wait --for=condition=Established "$object" --timeout=60s; }
 for side in direct tenant; do check "$side: a definition is applied" on $side apply --server-side --field-manager one -f - <<<"$manifest"; done
-for side in direct tenant; do check "$side: it is established" established $side; done
+for side in direct tenant; do check "$side: it is established" established "${object#*/}" on $side; done
 expect "its fields" "$(fields direct "$object" | jq 'map(select(.subresource == null))')" "$(fields tenant "$object" | jq 'map(select(.subresource == null))')"
 manifest='{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"'"${object#*/}"'","labels":{"a":"b"}}}'
 applied "a label of it by another" "$object" two

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: gateway translate authz upstream virtuals tenants
+# step: all
 # timeout: 2700
 # Kubernetes' own end-to-end specs, each through the kubeconfig of a tenant, or in a virtual cluster.
 #

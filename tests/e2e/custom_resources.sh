@@ -37,7 +37,7 @@ crontab='{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"nam
 for id in "$a" "$b"; do
   export KUBECACHEDIR=$TMPDIR/cache-$id
   check "$id: create the definition" as "$id" apply -f <(definition "Spec-$id")
-  check "$id: it is established" as "$id" wait crd/crontabs.stable.example.com --for=condition=Established --timeout=120s
+  check "$id: it is established" established crontabs.stable.example.com as "$id"
   expect "$id: definitions list" customresourcedefinition.apiextensions.k8s.io/crontabs.stable.example.com "$(as "$id" get crd -o name)"
   eventually "$id: discovery shows it" 30 as "$id" get crontabs
   check "$id: create one" as "$id" apply -f - <<<"$crontab"
@@ -69,7 +69,7 @@ widget() { # NAME SPEC [METADATA]
   echo "{apiVersion: sql.widgets.test/v1, kind: Widget, metadata: {name: $1 ${3:-}}, spec: {$2}}"
 }
 check "a definition that speaks of its own group" as "$a" create -f - <<<"$(widget_definition "$schema" "$columns")"
-check "is established" as "$a" wait --for=condition=Established crd/widgets.sql.widgets.test --timeout=120s
+check "is established" established widgets.sql.widgets.test as "$a"
 makes() { as "$a" create -f - <<<"$(widget one 'size: 1')"; }
 eventually "takes its objects" 30 makes
 of_version() { as "$a" get crd widgets.sql.widgets.test -o json | jq -c ".spec.versions[0].schema.openAPIV3Schema | $1"; }

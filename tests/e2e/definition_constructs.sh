@@ -89,7 +89,7 @@ for file in "$TMPDIR"/definition-*; do
 done
 for name in "${names[@]}"; do
   for side in as\ "$id" upstream; do
-    check "$name is established, ${side% *}" $side wait --for=condition=Established "crd/$name" --timeout 120s
+    check "$name is established, ${side% *}" established "$name" $side
   done
   same "$name reads alike" 200 GET "$crds/$name"
 done
@@ -182,7 +182,7 @@ far within a large schema|422|GROUP/v1|Plan|bad|spec: {field8: {field8: {field8:
 unknown there|400|GROUP/v1|Plan|bad|spec: {field8: {field8: {field9: x}}}
 OBJECTS
 # Of a refusal that is longer than zood reads, the beginning is told.
-many=$(jq -cn --arg group "$group" '{apiVersion: ($group + "/v1"), kind: "Bench", metadata: {name: "many"}, spec: {wood: "oak", shelves: [range(8000)]}}')
+many=$(jq -cn --arg group "$group" '{apiVersion: ($group + "/v1"), kind: "Bench", metadata: {name: "many"}, spec: {wood: "oak", shelves: [range(5000)]}}')
 check_fails "a refusal of more than a megabyte" "Bench.$group \"many\" is invalid: .*spec.shelves.*in body must be of type string.*correct this first" as "$id" create --validate=false -n "$space" -f - <<<"$many"
 answer=$(ask upstream GET "/apis/$group/v1/namespaces/$space/benches/least")
 says "defaults are there" '"lens": "clear"'

@@ -36,7 +36,7 @@ check_fails "a conversion webhook is the platform's to allow" 'rule guards.conve
 allow_conversions "$first"
 converted() { as "$first" apply -f - <<<"$(crd_manifest $group things Thing Namespaced "$versions"$'\n  '"$by_service")"; }
 eventually "a definition with a conversion webhook" 130 converted # others who share the upstream write zood's ConfigMap, too
-require "is established" as "$first" wait --for=condition=Established "crd/things.$group" --timeout 120s
+require "is established" established "things.$group" as "$first"
 expect_match "with a warning of the groups that its webhook sees" 'Warning: .*apiVersion begins with .*rule review-groups' "$(as "$first" label crd "things.$group" a=b 2>&1)"
 written() { as "$first" -n team apply -f - <<<"{apiVersion: $group/v1, kind: Thing, metadata: {name: t}, spec: {size: 7}}"; }
 eventually "write version 1" 30 written
@@ -61,7 +61,7 @@ schema='{openAPIV3Schema: {type: object, properties: {spec: {type: object, requi
     color: {type: string, enum: [red, blue]}, size: {type: integer, default: 3, maximum: 10}, loose: {type: object, x-kubernetes-preserve-unknown-fields: true}},
     x-kubernetes-validations: [{rule: "self.color != '"'red'"' || self.size < 5", message: "red ones are small"}]}}}}'
 check "a definition with a schema" as "$first" apply -f - <<<"$(crd_manifest $group shapes Shape Namespaced "versions: [{name: v1, served: true, storage: true, selectableFields: [{jsonPath: .spec.color}, {jsonPath: .spec.size}], schema: $schema}]")"
-require "is established" as "$first" wait --for=condition=Established "crd/shapes.$group" --timeout 120s
+require "is established" established "shapes.$group" as "$first"
 shape() { echo "{apiVersion: $group/v1, kind: Shape, metadata: {name: $1, namespace: ${3:-team}}, spec: {$2}}"; }
 shaped() { as "$first" create -f - <<<"$(shape a 'color: red, loose: {any: {thing: [1]}}')"; }
 eventually "create one" 30 shaped
@@ -98,7 +98,7 @@ expect_match "explain" '^ *blue$' "$(as "$first" explain shape.spec.color 2>&1)"
 platform() {
   upstream apply -f - <<<"$(crd_manifest "$shared" gadgets Gadget Namespaced "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
   upstream apply -f - <<<"$(crd_manifest "$shared" rooms Room Cluster "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
-  upstream wait --for=condition=Established "crd/gadgets.$shared" "crd/rooms.$shared" --timeout 120s
+  established "gadgets.$shared rooms.$shared" upstream
 }
 require "the platform shares two kinds" platform
 room() { upstream create -f - <<<"{apiVersion: $shared/v1, kind: Room, metadata: {name: r}}"; }

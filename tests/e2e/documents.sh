@@ -88,7 +88,7 @@ expect "discovery: the client has it" 304 "$(get "$a" /apis -o /dev/null -w '%{h
 check "discovery: gzip" get "$a" /apis -H "$aggregated" --compressed -o "$TMPDIR/apis.json"
 expect "discovery: is what it says" APIGroupDiscoveryList "$(jq -r .kind "$TMPDIR/apis.json")"
 check "define a kind" as "$a" create -f <(definition now)
-check "wait until it is established" as "$a" wait --for=condition=Established crd/crontabs.stable.example.com --timeout=120s
+check "wait until it is established" established crontabs.stable.example.com as "$a"
 discovered() { [[ $(get "$a" /apis/stable.example.com/v1 | jq -r '.resources[0].kind') == CronTab ]]; }
 eventually "discovery has it" 60 discovered
 

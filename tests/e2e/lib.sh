@@ -318,6 +318,18 @@ own_upstream() {
   ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400 ${version:+--kubernetes "$version"} "$@") || exit 1
 }
 
+# established NAMES COMMAND...: waits until these definitions are, by that kubectl; `--all` are all. One that was made a moment ago
+# has conditions that are null, which `kubectl wait` takes for an error.
+established() {
+  local names said end=$((SECONDS + 120))
+  read -ra names <<<"$1"
+  shift
+  until said=$("$@" wait --for=condition=Established crd "${names[@]}" --timeout=120s 2>&1); do
+    if [[ $said != *"accessor error"* ]] || ((SECONDS >= end)); then echo "$said"; return 1; fi
+    sleep 0.1
+  done
+}
+
 # silent_server NAME [ADDRESS]: a listener at 127.0.0.1, or that address, that takes connections and says nothing; its port in $silent_port, its process in $silent. A line
 # "asked" in $TMPDIR/NAME for each connection.
 silent_server() {

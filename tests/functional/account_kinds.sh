@@ -26,7 +26,7 @@ labels() { echo '{"space":{"spaceTemplate":{"metadata":{"labels":'"$1"'}}}}'; }
 require "an older definition" apply '{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"accounts.config.kiosk.sh"},"spec":{"group":"config.kiosk.sh","scope":"Cluster",
   "names":{"kind":"Account","listKind":"AccountList","plural":"accounts","singular":"account"},"versions":[{"name":"v1alpha1","served":true,"storage":true,"subresources":{"status":{}},
   "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}'
-require "is served" upstream wait --for condition=Established crd/$accounts --timeout 30s
+require "is served" established "$accounts" upstream
 require "an older account" apply "$(account old '{"subjects":[{"kind":"User","name":"john","apiGroup":"rbac.authorization.k8s.io"}],"space":{"limit":2}}')"
 
 configure false

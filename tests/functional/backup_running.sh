@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: store app cli common admin
+# timeout: 600
 # A backup that is made while zood runs (docs/backup.md): what it holds, that damage is found, and that a zood which is
 # restored from it serves the kubeconfigs of before and tells watches to list again.
 . "$(dirname "$0")/../e2e/lib.sh"
@@ -42,15 +43,18 @@ check_status "another passphrase does not open it" 77 ctl backup verify "$backup
 check_status "nor does none" 77 ctl backup verify "$backup"
 size=$(stat -c %s "$backup")
 refused=0
-for ((i = 0; i < 100; i++)); do
-  at=$((i * (size - 1) / 99))
+# Each is refused after the passphrase was stretched, which takes a processor a second or two.
+flips=10
+[[ ${ZOO_STEP:-} != all ]] || flips=100
+for ((i = 0; i < flips; i++)); do
+  at=$((i * (size - 1) / (flips - 1)))
   cp "$backup" "$TMPDIR/bad"
   byte=$(od -An -tu1 -j "$at" -N 1 "$backup")
   printf "\\x$(printf %x $((byte ^ 1)))" | dd of="$TMPDIR/bad" bs=1 seek="$at" conv=notrunc status=none
   ctl backup verify "$TMPDIR/bad" --passphrase-file "$passphrase" >"$TMPDIR/said" 2>&1
   [[ $? == 65 ]] && grep -Eq 'at byte [0-9]+|head of the backup|no backup of zood' "$TMPDIR/said" && refused=$((refused + 1))
 done
-expect "a hundred flipped bytes are a hundred refusals that say where" 100 "$refused"
+expect "each flipped byte is a refusal that says where" "$flips" "$refused"
 head -c $((size - 1)) "$backup" >"$TMPDIR/bad"
 check_fails "the last byte is missed" 'cut off' ctl backup verify "$TMPDIR/bad" --passphrase-file "$passphrase"
 

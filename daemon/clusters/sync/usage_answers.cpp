@@ -15,8 +15,18 @@ namespace {
 constexpr const char* k_node_list = "/api/v1/nodes";
 constexpr const char* k_node_metadata =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-/// Nodes in an answer; further ones are left out (docs/limits.md).
+/// Nodes in an answer, and bytes of their labels all together; further ones are left out
+/// (docs/limits.md).
 constexpr std::size_t k_most_nodes = 20'000;
+constexpr std::size_t k_most_labels = std::size_t{4} << 20;
+
+/// Of a question to the cluster's API server: its own words only where it has answered.
+Error node_error(const Error& error, const std::string& name) {
+  if (error.code() == Code::not_found)
+    return {Code::not_found, fmt::format("nodemetrics.metrics.k8s.io \"{}\" not found", name)};
+  if (error.code() == Code::bad_request) return error;
+  return {Code::unavailable, "the API server of the cluster does not say which Nodes it has"};
+}
 
 /// The processor's time that this thread has taken.
 std::chrono::nanoseconds thread_time() {
@@ -86,9 +96,7 @@ Result<std::vector<NodeLabels>> UsageAnswers::nodes(const UsageRequest& request)
   std::vector<NodeLabels> out;
   if (request.what == UsageRequest::What::node) {
     const auto node = (*lease).get(k_node_list + kube::path({request.name}), k_node_metadata);
-    if (!node && node.error().code() == Code::not_found)
-      return fail(Code::not_found, "nodemetrics.metrics.k8s.io \"{}\" not found", request.name);
-    if (!node) return fail(node.error());
+    if (!node) return fail(node_error(node.error(), request.name));
     out.push_back(node_labels(*node));
     return out;
   }
@@ -97,9 +105,14 @@ Result<std::vector<NodeLabels>> UsageAnswers::nodes(const UsageRequest& request)
     selectors.emplace_back("labelSelector", request.label_selector);
   if (!request.field_selector.empty())
     selectors.emplace_back("fieldSelector", request.field_selector);
-  ZOO_TRY_VOID(tenants::range_objects(
-      *lease, k_node_list, {}, 0, k_most_nodes, true, selectors,
-      [&out](const nlohmann::json& node) { out.push_back(node_labels(node)); }));
+  std::size_t bytes = 0;
+  const auto read = tenants::range_objects(*lease, k_node_list, {}, 0, k_most_nodes, true,
+                                           selectors, [&](const nlohmann::json& node) {
+                                             out.push_back(node_labels(node));
+                                             bytes += out.back().labels.size();
+                                             if (bytes > k_most_labels) out.back().labels = "{}";
+                                           });
+  if (!read) return fail(node_error(read.error(), {}));
   return out;
 }
 
@@ -124,6 +137,8 @@ Result<std::vector<PodUsage>> UsageAnswers::read() {
     log::debug("clusters", "{}: usage of pods: {}", room_.id, said.error().text());
     return fail(Code::unavailable, "the upstream does not say what pods use");
   }
+  if (said->status == 200 && said->body.size() > k_answer_bytes)
+    return fail(Code::unavailable, "the upstream says too much of what pods use");
   if (said->status != 200)
     return fail(Code::unavailable, "the upstream's metrics API answers {}", said->status);
   return read_usage(room_.id, said->body,

@@ -34,6 +34,7 @@ public:
   WorkNext work();
 
   static constexpr std::size_t k_most = 64; ///< questions of one cluster that wait
+  static constexpr std::size_t k_answer_bytes = std::size_t{16} << 20; ///< of upstream's answer
   /// How long what upstream has said, or that it says nothing, serves further questions. What a
   /// metrics-server knows is older as a rule: it looks every 15 seconds.
   static constexpr std::chrono::seconds k_kept{2};

@@ -253,7 +253,7 @@ set_the_stage() {
   # A volume names what it lies on.
   evil=$victim terms '{"spec":{"guards":{"volumeDrivers":["none.example.com"]}}}'
   require "the victim has namespaces and definitions" as "$victim" apply -f <(sed -n '1,/^--- # the rest/p' "$TMPDIR/victim.yaml")
-  check "that stand" as "$victim" wait --for=condition=Established crd --all --timeout=120s
+  check "that stand" established --all as "$victim"
   kinds_of_its_own() { as "$victim" api-resources --no-headers >"$TMPDIR/victims-kinds" && (($(grep -c ' vaults.example.com/v1 ' "$TMPDIR/victims-kinds") == 2)); }
   eventually "and are served" 120 kinds_of_its_own
   sed '1,/^--- # the rest/d' "$TMPDIR/victim.yaml" | served_alone "$TMPDIR/victims-kinds" >"$TMPDIR/victim-rest.yaml"

@@ -275,6 +275,14 @@ TEST_CASE("what is not known of Nodes is not taken for none") {
     CHECK(said.back() == "n1");
     CHECK(api.asked.size() == 2);
   }
+  SUBCASE("nobody waits beside so many") {
+    for (std::size_t n = 0; n < ClusterNodes::k_most_waiting; ++n)
+      nodes.find("10.0.0.9", done);
+    CHECK(said.empty());
+    nodes.find("10.0.0.9", done);
+    CHECK(said == std::vector<std::string>{"error"});
+    CHECK(api.asked.size() == 1);
+  }
   SUBCASE("one that begins behind it does") {
     nodes.find("zood.internal", done, ClusterNodes::Read::later);
     api.answer(200, none);

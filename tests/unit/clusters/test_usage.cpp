@@ -207,6 +207,23 @@ TEST_CASE("usage: upstream is asked once, and what it said is kept for a moment"
     answers.work();
     CHECK(said == std::vector<std::string>{"the upstream does not say what pods use"});
   }
+  SUBCASE("it says too much") {
+    world.up.set_fault([](const auto&) -> Fault {
+      return http_client::Response{
+          200, {}, std::string(sync::UsageAnswers::k_answer_bytes + 1, ' ')};
+    });
+    answers.work();
+    CHECK(said == std::vector<std::string>{"the upstream says too much of what pods use"});
+  }
+  SUBCASE("the cluster does not say which Nodes it has") {
+    world.own.set_fault(
+        [](const auto&) -> Fault { return fail(Code::unavailable, "at 10.0.0.1"); });
+    answers.work();
+    answers.work();
+    CHECK(said ==
+          std::vector<std::string>{
+              "PodMetricsList", "the API server of the cluster does not say which Nodes it has"});
+  }
   SUBCASE("too many wait") {
     for (std::size_t n = 5; n < sync::UsageAnswers::k_most; ++n)
       REQUIRE(ask("/pods"));
