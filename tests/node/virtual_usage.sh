@@ -13,7 +13,7 @@ meter=''
 at_end() {
   ctl cluster delete t1 --ignore-not-found --timeout 60s >/dev/null 2>&1
   upstream delete apiservice v1beta1.metrics.k8s.io --ignore-not-found >/dev/null
-  upstream delete service meter -n kube-system --ignore-not-found >/dev/null
+  upstream delete service,endpointslice meter meter-1 -n kube-system --ignore-not-found >/dev/null
   upstream delete pod "other-$$" --ignore-not-found --wait=false >/dev/null
   if [[ -n $meter ]]; then kill "$meter" && wait "$meter" 2>/dev/null; fi
   end_keeper
@@ -23,21 +23,17 @@ at_end() {
 
 # Several minutes, once.
 program=$(go_program "$zoo_root/tests/node/meter") || { failed "build metrics-server" <<<"see above"; exit 1; }
-port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(python3 -c 'import socket, sys; print(socket.create_server((sys.argv[1], 0)).getsockname()[1])' "$machine")
 "$program" --kubeconfig "$ZOO_E2E_KUBECONFIG" --authentication-kubeconfig "$ZOO_E2E_KUBECONFIG" --authorization-kubeconfig "$ZOO_E2E_KUBECONFIG" \
-  --bind-address 127.0.0.1 --secure-port "$port" --cert-dir "$TMPDIR/meter" --kubelet-insecure-tls --kubelet-preferred-address-types InternalIP \
-  --metric-resolution 10s >"$TMPDIR/meter.log" 2>&1 &
+  --bind-address "$machine" --secure-port "$port" --cert-dir "$TMPDIR/meter" --kubelet-insecure-tls --kubelet-preferred-address-types InternalIP \
+  --metric-resolution 10s --kubelet-request-timeout 5s >"$TMPDIR/meter.log" 2>&1 &
 meter=$!
+service_to meter "$machine" "$port" | upstream apply -n kube-system -f - >/dev/null
 upstream apply -f - >/dev/null <<YAML
-apiVersion: v1
-kind: Service
-metadata: {name: meter, namespace: kube-system}
-spec: {type: ExternalName, externalName: localhost}
----
 apiVersion: apiregistration.k8s.io/v1
 kind: APIService
 metadata: {name: v1beta1.metrics.k8s.io}
-spec: {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true, service: {namespace: kube-system, name: meter, port: $port}}
+spec: {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true, service: {namespace: kube-system, name: meter, port: 443}}
 YAML
 require "metrics-server serves" upstream wait --for=condition=Available apiservice/v1beta1.metrics.k8s.io --timeout=90s
 
