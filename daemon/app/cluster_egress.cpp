@@ -80,8 +80,7 @@ ClusterEgress::ClusterEgress(ClusterEgressParts parts, clusters::EgressAllowed a
                [&syncer = parts_.syncer](const clusters::DoorEntry& cluster, const auto& address) {
                  return syncer.has_address(cluster.id, address);
                },
-           .inside = {{std::string(clusters::k_usage_api), clusters::usage_inside(parts_.usage)},
-                      {std::string(clusters::k_usage_api) + "/",
+           .inside = {{std::string(clusters::k_usage_api) + "/",
                        clusters::usage_inside(parts_.usage)},
                       {"/services", clusters::services_inside(parts_.review)}}}) {}
 

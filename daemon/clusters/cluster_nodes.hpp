@@ -38,8 +38,8 @@ public:
       : api_(api), rest_(rest), pause_(loop) {}
 
   /// `address`: an IP address or a name, in any case. `done` comes once, perhaps from inside this
-  /// call, unless this is destroyed before. Code::unavailable where k_most_waiting wait already:
-  /// who gives up a question waits on.
+  /// call, unless this is destroyed before. Code::unavailable where k_most_waiting questions
+  /// wait already; one that its asker has given up still counts.
   void find(const std::string& address, Done done, Read read = Read::any);
 
   static constexpr std::chrono::seconds k_kept{10}; ///< what was read; what is new is read at once

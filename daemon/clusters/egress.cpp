@@ -39,7 +39,7 @@ public:
       return kubelets_->on_request(std::move(head), stream);
     const auto path = head.target.substr(0, head.target.find('?'));
     for (const auto& [served, service] : parts_->inside)
-      if (path == served || (served.ends_with('/') && path.starts_with(served)))
+      if (path == served || (served.ends_with('/') && (path + '/').starts_with(served)))
         return service(*room_, std::move(head), stream);
     return http::refuse(stream, 404, fmt::format("{} is not served", path));
   }

@@ -72,7 +72,8 @@ struct EgressParts {
   /// though it is of the upstream's pods. On the cluster's loop; must not block.
   std::function<bool(const DoorEntry& cluster, const std::string& address)> own_pod =
       [](const auto&, const auto&) { return false; };
-  /// By path: "/services". One that ends with a slash is asked for all paths below it.
+  /// By path: "/services". One that ends with a slash serves all paths below it, and itself without
+  /// the slash.
   std::map<std::string, InsideService> inside{};
 };
 

@@ -66,10 +66,9 @@ Result<kube::ClusterAccess> own_access(const std::filesystem::path& directory,
 /// Another text once own_access() is another one: for whoever keeps connections.
 std::string own_access_print(const std::filesystem::path& directory);
 
-/// What zood shows to the cluster's API server as a kubelet, and as zood.internal with its
-/// Service of another name (k_usage_host): a certificate of
-/// the cluster's authority, made anew each time and never in a file. Code::not_found: there is no
-/// authority yet.
+/// What zood shows to the cluster's API server as a kubelet, as zood.internal and as k_usage_host:
+/// a certificate of the cluster's authority, made anew each time and never in a file.
+/// Code::not_found: there is no authority yet.
 Result<net::TlsServerOptions> egress_identity(const std::filesystem::path& directory);
 
 /// Where clients find the cluster.

@@ -46,7 +46,7 @@ private:
     std::string address;
     std::weak_ptr<Done> done; ///< gone: nobody waits any more
   };
-  void tidy(); ///< whoever waits no more goes, before they are too many
+  void tidy(); ///< forgets questions that their askers have given up, once there are many
   void next();
   void answered(const std::string& address, Result<upstream::Answer> answer);
 

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 using Asks = UsageRequest::What;
 
-constexpr const char* k_usage_version = "metrics.k8s.io/v1beta1";
+constexpr const char* k_group_version = "metrics.k8s.io/v1beta1";
 
 std::string bounded_labels(const json& labels) {
   auto out = kube::text_of(labels);
@@ -83,7 +83,7 @@ std::string metrics(std::string_view kind, const std::string& metadata, std::str
                     std::string_view window, const std::string& more) {
   return fmt::format(
       R"({{"kind":"{}","apiVersion":"{}","metadata":{{{},"creationTimestamp":{}}},"timestamp":{},"window":{}{}}})",
-      kind, k_usage_version, metadata, json_text(timestamp), json_text(timestamp),
+      kind, k_group_version, metadata, json_text(timestamp), json_text(timestamp),
       json_text(window), more);
 }
 
@@ -96,7 +96,7 @@ std::string pod_metrics(const PodUsage& pod) {
 
 std::string list_of(std::string_view kind, const std::vector<std::string>& items) {
   return fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{{}},"items":[{}]}})", kind,
-                     k_usage_version, fmt::join(items, ","));
+                     k_group_version, fmt::join(items, ","));
 }
 
 /// What pods of one Node use together.
@@ -215,7 +215,7 @@ json usage_resources() {
   };
   return {{"kind", "APIResourceList"},
           {"apiVersion", "v1"},
-          {"groupVersion", k_usage_version},
+          {"groupVersion", k_group_version},
           {"resources", json::array({resource("nodes", false, "NodeMetrics"),
                                      resource("pods", true, "PodMetrics")})}};
 }

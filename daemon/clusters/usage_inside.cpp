@@ -52,7 +52,7 @@ private:
   void answer(Result<std::string> said) {
     if (std::exchange(over_, true)) return;
     if (!said) return refuse_usage(stream_, said.error());
-    // Who reads slowly has the answer wait here.
+    // The answer stays in memory until the API server has read it.
     if (!held_.add(said->size()))
       return refuse_usage(stream_,
                           {Code::too_many_requests, "too much is asked of zood at the same time"});

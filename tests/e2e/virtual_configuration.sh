@@ -158,12 +158,8 @@ expect_no_match "nor the cluster's names there" "$id1-[a-z]" "$(<"$TMPDIR/everyt
 # ---- volumes ------------------------------------------------------------------------------------------------------------
 
 share_class t1
+disk | in_cluster t1 apply -f - >/dev/null
 in_cluster t1 apply -f - >/dev/null <<'YAML'
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: disk}
-spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
----
 apiVersion: v1
 kind: Pod
 metadata: {name: writer}

@@ -32,23 +32,8 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
 python3 -u "$zoo_root/tests/e2e/virtual/metrics.py" "$TMPDIR/metrics.crt" "$TMPDIR/metrics.key" "$TMPDIR/usage.json" >"$TMPDIR/metrics.port" 2>"$TMPDIR/metrics.log" &
 server=$!
 eventually "the upstream's metrics API listens" 30 test -s "$TMPDIR/metrics.port"
-upstream apply -f - >/dev/null <<YAML
-apiVersion: v1
-kind: Service
-metadata: {name: metrics, namespace: kube-system}
-spec: {type: ExternalName, externalName: localhost}
----
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: {name: v1beta1.metrics.k8s.io}
-spec:
-  group: metrics.k8s.io
-  version: v1beta1
-  groupPriorityMinimum: 100
-  versionPriority: 100
-  insecureSkipTLSVerify: true
-  service: {namespace: kube-system, name: metrics, port: $(head -n 1 "$TMPDIR/metrics.port")}
-YAML
+upstream create service externalname metrics -n kube-system --external-name localhost >/dev/null
+metrics_api metrics "$(head -n 1 "$TMPDIR/metrics.port")" | upstream apply -f - >/dev/null
 require "and is upstream's" upstream wait --for=condition=Available apiservice/v1beta1.metrics.k8s.io --timeout=60s
 
 start_clusters 'shared: {groups: [metrics.k8s.io]}'

@@ -29,12 +29,7 @@ port=$(python3 -c 'import socket, sys; print(socket.create_server((sys.argv[1], 
   --metric-resolution 10s --kubelet-request-timeout 5s >"$TMPDIR/meter.log" 2>&1 &
 meter=$!
 service_to meter "$machine" "$port" | upstream apply -n kube-system -f - >/dev/null
-upstream apply -f - >/dev/null <<YAML
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: {name: v1beta1.metrics.k8s.io}
-spec: {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true, service: {namespace: kube-system, name: meter, port: 443}}
-YAML
+metrics_api meter 443 | upstream apply -f - >/dev/null
 require "metrics-server serves" upstream wait --for=condition=Available apiservice/v1beta1.metrics.k8s.io --timeout=90s
 
 # ---- a cluster whose pods work ------------------------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ Result<std::vector<PodUsage>> UsageAnswers::read() {
     return fail(Code::unavailable, "the upstream does not say what pods use");
   }
   if (said->status == 200 && said->body.size() > k_answer_bytes)
-    return fail(Code::unavailable, "the upstream says too much of what pods use");
+    return fail(Code::unavailable, "the upstream's answer about the usage of pods is too large");
   if (said->status != 200)
     return fail(Code::unavailable, "the upstream's metrics API answers {}", said->status);
   return read_usage(room_.id, said->body,

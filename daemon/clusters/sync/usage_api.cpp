@@ -28,7 +28,8 @@ json usage_service() {
           {"spec", {{"type", "ExternalName"}, {"externalName", k_inside_name}}}};
 }
 
-/// Whoever may read pods may read what they use, as where a metrics-server is installed.
+/// Gives the right to read usage to the roles view, edit and admin, as the manifests of
+/// metrics-server do.
 json usage_reader() {
   return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
           {"kind", "ClusterRole"},
@@ -45,14 +46,6 @@ json usage_reader() {
 
 std::string system_services() {
   return kube::path({"api", "v1", "namespaces", k_usage_space, "services"});
-}
-
-Result<void> remove_named(ControlApi& api, const std::string& collection, std::string_view name) {
-  const auto path = collection + kube::path({name});
-  const auto there = api.get(path);
-  if (!there && there.error().code() == Code::not_found) return {};
-  if (!there) return fail(there.error());
-  return remove_of(api, path, kube::text_at(*there, "/metadata/uid"));
 }
 
 /// Code::unavailable: upstream has it, and it does not answer.
@@ -91,8 +84,8 @@ Result<void> keep_beside(ControlApi& api) {
 }
 
 Result<void> remove_beside(ControlApi& api) {
-  ZOO_TRY_VOID(remove_named(api, k_cluster_roles, k_usage_reader));
-  return remove_named(api, system_services(), k_usage_service);
+  ZOO_TRY_VOID(api.remove_unless(k_cluster_roles + kube::path({k_usage_reader}), nullptr));
+  return api.remove_unless(system_services() + kube::path({k_usage_service}), nullptr);
 }
 
 } // namespace

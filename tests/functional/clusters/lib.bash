@@ -116,20 +116,36 @@ YAML
   eventually "a StorageClass that is shared is in the cluster" 60 has_class "$1"
 }
 
+# metrics_api SERVICE PORT: prints the APIService of metrics.k8s.io behind that Service of namespace kube-system.
+metrics_api() {
+  cat <<YAML
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta1.metrics.k8s.io}
+spec: {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true, service: {namespace: kube-system, name: $1, port: $2}}
+---
+YAML
+}
+
 # at_plane ID ARGUMENTS...: kubectl at the cluster's API server itself, as zood does it, be zood there or not.
 at_plane() {
   local dir=$zood_dir/clusters/$1
   "$KUBECTL" --kubeconfig "$dir/controller-manager.kubeconfig" --client-certificate "$dir/pki/zood.crt" --client-key "$dir/pki/zood.key" "${@:2}"
 }
 
-# disk_and_writer: prints a claim `disk` of class `fast`, and a pod `writer` that mounts it.
-disk_and_writer() {
+# disk: prints a claim `disk` of class `fast`. disk_and_writer: with a pod `writer` that mounts it.
+disk() {
   cat <<'YAML'
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: disk}
 spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 ---
+YAML
+}
+disk_and_writer() {
+  disk
+  cat <<'YAML'
 apiVersion: v1
 kind: Pod
 metadata: {name: writer}

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-/// The two sides of what is served to a virtual cluster's API server: whom zood asks, and who is
-/// answered. One thread.
+/// Stand-ins for tests of what zood serves to a virtual cluster's API server: a Script for an API
+/// server that zood asks, a Stream for the client that is answered. One thread.
 namespace zoo::test {
 
 /// Keeps what was asked until the test answers.

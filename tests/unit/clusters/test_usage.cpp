@@ -29,8 +29,9 @@ namespace {
 
 using Fault = std::optional<Result<http_client::Response>>;
 
-/// Of what upstream says: two pods of the cluster, one that it does not have any more, one of
-/// another cluster's and one of nobody's.
+/// A PodMetricsList of the upstream. Two of its items are shown in the cluster. The others are not:
+/// one has no time, one is a pod that the cluster has no more, one is another cluster's, one
+/// belongs to no cluster, and three are no objects of that kind.
 constexpr const char* k_list = R"({"kind":"PodMetricsList","items":[
   {"metadata":{"name":"web","namespace":"clu5t3-default","labels":{"app":"web",
      "clusters.zoo.kubezoo.io/id":"clu5t3"}},"timestamp":"2026-11-28T10:00:00Z","window":"15s",
@@ -213,7 +214,8 @@ TEST_CASE("usage: upstream is asked once, and what it said is kept for a moment"
           200, {}, std::string(sync::UsageAnswers::k_answer_bytes + 1, ' ')};
     });
     answers.work();
-    CHECK(said == std::vector<std::string>{"the upstream says too much of what pods use"});
+    CHECK(said ==
+          std::vector<std::string>{"the upstream's answer about the usage of pods is too large"});
   }
   SUBCASE("the cluster does not say which Nodes it has") {
     world.own.set_fault(
@@ -306,7 +308,7 @@ TEST_CASE("usage: what the cluster's API server asks zood is asked on, and answe
     const auto handler = inside(room, head, stream);
     CHECK(stream.status == 405);
   }
-  SUBCASE("who has gone hears nothing") {
+  SUBCASE("nothing is sent to a client that has gone") {
     auto handler = inside(room, get(path + "/pods"), stream);
     handler->on_reset();
     handler.reset();
