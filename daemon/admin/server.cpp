@@ -42,7 +42,9 @@ Answer status_answer(StatusSource& source, tenants::TenantService& tenants, Stor
   if (const auto& door = status.account_door; !door.server.empty())
     account_door = {{"server", door.server},
                     {"certificateAuthorityData", crypto::base64_encode(door.ca_pem)}};
+  const auto missing = source.not_ready();
   json answer{{"version", status.version},
+              {"ready", missing.empty()},
               {"listen", status.listen},
               {"advertise", status.advertise},
               {"adminListen", status.admin_listen},
@@ -63,6 +65,7 @@ Answer status_answer(StatusSource& source, tenants::TenantService& tenants, Stor
                 {"lost", status.audit.lost},
                 {"refused", status.audit.refused},
                 {"trouble", status.audit.trouble}}}};
+  if (!missing.empty()) answer["notReady"] = missing;
   const auto state = store != nullptr ? store->state() : Result<json>(json::object());
   if (!state) {
     answer["replicasUnknown"] = state.error().text();

@@ -161,9 +161,12 @@ struct Zood::Impl {
   /// after the other. Any thread, but one at a time.
   void publish_authorities();
   bool namespaces_are_furnished() const;
-  bool too_stale() const;      ///< as replicas.max_stale has it; any thread
-  bool shares_store() const;   ///< may other zoods have it open, too?
-  bool knows_upstream() const; ///< Health::Asks
+  bool too_stale() const;    ///< as replicas.max_stale has it; any thread
+  bool shares_store() const; ///< may other zoods have it open, too?
+  /// Whether it is read what the upstream serves and whose its namespaces are. Lists over all
+  /// namespaces need both, and are answered 503 until then. Any thread, never blocks.
+  bool knows_upstream() const;
+  std::string why_not_ready() const; ///< "" = ready; any thread, never blocks
   Result<void> open_store();
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
@@ -207,12 +210,17 @@ bool Zood::Impl::namespaces_are_furnished() const {
 }
 
 bool Zood::Impl::knows_upstream() const {
-  // Lists over all namespaces need both.
   if (upstream->known_catalog()) return upstream->unlabelled_namespaces().has_value();
   loops->loops().front()->post([this, loop = loops->loops().front()] {
     upstream->catalog(*loop, upstream::Freshness::any, [](const auto&) {});
   });
   return false;
+}
+
+std::string Zood::Impl::why_not_ready() const {
+  if (too_stale()) return "nothing was heard from the store for replicas.max_stale";
+  if (!knows_upstream()) return "what the upstream has is not read yet";
+  return {};
 }
 
 Result<void> Zood::Impl::open_store() {
@@ -473,10 +481,7 @@ Result<void> Zood::Impl::open_admin_doors() {
                                                     : values.path("dir") / "zood.sock";
   status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
                                     socket.string(), *audit);
-  status->set_not_ready([this] {
-    return too_stale() ? std::string("nothing was heard from the store for replicas.max_stale")
-                       : std::string();
-  });
+  status->set_not_ready([this] { return why_not_ready(); });
   ZOO_TRY(const auto account_door, accounts->door_url());
   if (!account_door.empty())
     status->set_account_door(account_door, [this] { return pki->server_ca_pem(); });
@@ -644,8 +649,8 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   if (z.relay) z.relay->start();
   z.loop_lag = std::make_unique<LoopLag>(z.loops->loops(), *z.admin_loop->loops().front());
   if (z.health)
-    z.health->watch({[&z] { return z.loop_lag->longest(); },
-                     [&z] { return !z.too_stale() && z.knows_upstream(); }});
+    z.health->watch(
+        {[&z] { return z.loop_lag->longest(); }, [&z] { return z.why_not_ready().empty(); }});
   log::info("app", "zood {} serves tenants on {} and administrators on {}", ZOO_VERSION,
             z.listener->address(), z.admin_socket->address());
   return zood;

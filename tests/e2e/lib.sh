@@ -151,7 +151,7 @@ skip() {
 # ---- zood ---------------------------------------------------------------------------------------------------------
 
 # start_zood [ARGUMENTS...]: a zood ($ZOO_BUILD/bin/zood, or ZOO_ZOOD) in zood_dir on a free port, in front of the shared upstream unless the arguments
-# name another, and waits until it answers.
+# name another, and waits until it is ready to serve tenants: until then lists over all namespaces are answered 503.
 start_zood() {
   local zood=${ZOO_ZOOD:-$ZOO_BUILD/bin/zood} log=$zood_dir.log pid end answer given=" $* "
   local arguments=(--dir "$zood_dir")
@@ -165,7 +165,7 @@ start_zood() {
   pid=$!
   zood_pids[$zood_dir]=$pid
   end=$((SECONDS + 60))
-  until answer=$("$ZOO_BUILD/bin/zooctl" --dir "$zood_dir" status -o json 2>&1) && zood_address=$(jq -er .listen <<<"$answer" 2>/dev/null); do
+  until answer=$("$ZOO_BUILD/bin/zooctl" --dir "$zood_dir" status -o json 2>&1) && zood_address=$(jq -er 'select(.ready).listen' <<<"$answer" 2>/dev/null); do
     if ! kill -0 "$pid" 2>/dev/null; then
       wait "$pid"
       zoo_die "zood ended with status $? before it was ready"

@@ -372,6 +372,8 @@ TEST_CASE("zood's own: status, doctor, health, access reviews") {
   CHECK(status["listen"] == "127.0.0.1:7443");
   CHECK(status["tenants"] == json{{"total", 1}, {"Pending", 1}});
   CHECK(status["uptimeSeconds"] == 7);
+  CHECK(status["ready"] == true);
+  CHECK_FALSE(status.contains("notReady"));
   const auto doctor = world.ask("GET", "/zoo/v1/doctor")->json();
   CHECK(doctor["problems"] == 1);
   CHECK(doctor["findings"][1]["remedy"] == "restart zood");
@@ -380,6 +382,9 @@ TEST_CASE("zood's own: status, doctor, health, access reviews") {
   world.status.missing = "upstream is not reachable";
   CHECK(world.ask("GET", "/livez")->status() == 200);
   CHECK(world.ask("GET", "/readyz")->status() == 503);
+  const auto unready = world.ask("GET", "/zoo/v1/status")->json();
+  CHECK(unready["ready"] == false);
+  CHECK(unready["notReady"] == "upstream is not reachable");
 
   const auto review = [&](const char* group, const char* resource) {
     const json body = {
