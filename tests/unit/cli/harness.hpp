@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zoo::cli::test {
@@ -63,6 +64,10 @@ std::string tenant(const std::string& id, const std::string& phase = "Ready",
                    const std::string& more_status = "", const std::string& spec = "{}");
 std::string list(const std::vector<std::string>& items, const std::string& next = "");
 std::string status(int code, const std::string& reason, const std::string& message);
+
+inline bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 /// Compares with tests/unit/cli/golden/<name>; with ZOO_TEST_ACCEPT=1 writes it instead.
 void check_golden(const std::string& name, const std::string& actual);

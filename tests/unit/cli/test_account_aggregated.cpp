@@ -15,10 +15,6 @@ namespace aggregated = zoo::api::aggregated;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 const std::string k_registered =
     R"({"off":false,"registered":true,"foreign":false,"available":"True","reason":"Passed",
         "message":"all checks passed","endpoints":["192.0.2.7:7445"],"trouble":""})";

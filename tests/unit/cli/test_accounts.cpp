@@ -19,10 +19,6 @@ const std::string k_spaces = "/apis/tenancy.kiosk.sh/v1alpha1/spaces";
 const std::string k_me = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const std::string k_may = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// zooctl with a kubeconfig of its own, in $KUBECONFIG.
 struct Room {
   TemporaryDirectory directory;

@@ -16,10 +16,6 @@ using nlohmann::json;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// What zood answers: a state with one tenant.
 std::string state() {
   backup::Content content;

@@ -21,10 +21,6 @@ const std::string k_post = std::string("POST ") + k_tenants;
 const std::string k_watch = std::string("WATCH ") + k_tenants;
 std::string get_of(const std::string& id) { return k_list + "/" + id; }
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// An administrator's, of a zood at https://a:7444.
 constexpr const char* k_kubeconfig_of_a = R"(
 apiVersion: v1
