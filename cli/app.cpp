@@ -25,10 +25,11 @@ void define_globals(CLI::App& app, Globals& globals) {
                  "zood's Unix socket; else zood.sock of --dir, else ZOO_SOCKET, else zood.sock of "
                  "ZOO_DIR, else /run/zood/zood.sock or /var/lib/zood/zood.sock")
       ->type_name("FILE");
-  app.add_option("--kubeconfig", globals.kubeconfig,
-                 "Ask zood over TLS with an administrator's kubeconfig; of account, space, "
-                 "template, whoami "
-                 "and can-i the kubeconfig of the cluster to ask, else that of kubectl")
+  app.add_option(
+         "--kubeconfig", globals.kubeconfig,
+         "Ask zood over TLS with an administrator's kubeconfig; of account, space, template, "
+         "quota set, quota show --me, kubeconfig account, whoami and can-i the kubeconfig "
+         "of the cluster to ask, by default kubectl's")
       ->type_name("FILE");
   app.add_option("--server", globals.server,
                  "Ask zood over TLS at this URL, with --kubeconfig or DIR/admin.kubeconfig")
@@ -145,13 +146,13 @@ std::vector<GroupEntry> all_groups() {
           {"account", "Look after accounts and their members"},
           {"space", "Make, use and remove the spaces of accounts"},
           {"template", "Look at templates, and make their objects in spaces"},
-          {"quota", "Limit what accounts use, and show what they do"},
+          {"quota", "Limit what accounts and tenants use, and show what they use"},
           {"cluster", "Make, use and remove virtual clusters"},
           {"kubeconfig", "Hand out credentials"},
           {"backup", "Copy zood's state, and look at copies"},
           {"store", "Move zood's records to another place"},
           {"replica", "Let several zoods serve the same tenants"},
-          {"dns", "Find a tenant's names in its pods"}};
+          {"dns", "Print the DNS rules by which pods find their tenant's Services"}};
 }
 
 std::vector<CommandEntry> all_commands() {
@@ -181,7 +182,8 @@ std::vector<CommandEntry> all_commands() {
   add("account", "get", "Show accounts", make_account_get());
   add("account", "list", "List the accounts that you may see", make_account_list());
   add("account", "describe", "Show everything about accounts", make_account_describe());
-  add("account", "delete", "Delete accounts; what becomes of their spaces they say themselves",
+  add("account", "delete",
+      "Delete accounts; spec.deletionPolicy of each says what becomes of its spaces",
       make_account_delete());
   add("account", "add-member", "Let users into the spaces of an account",
       make_account_add_member());
@@ -208,7 +210,9 @@ std::vector<CommandEntry> all_commands() {
       make_template_instantiate());
   add("template", "status", "Show what has become of the templates of spaces",
       make_template_status());
-  add("quota", "set", "Limit what all spaces of an account may use together", make_quota_set());
+  add("quota", "set",
+      "Limit what all spaces of an account, or all namespaces of a tenant, may use together",
+      make_quota_set());
   add("quota", "show", "Show what is used of quotas", make_quota_show());
   add("quota", "explain", "Show what is full, by what, and whether a file would fit",
       make_quota_explain());
@@ -224,7 +228,8 @@ std::vector<CommandEntry> all_commands() {
       make_cluster_disconnect());
   add("cluster", "kubectl", "Run kubectl in a virtual cluster", make_cluster_kubectl());
   add("cluster", "pause", "Stop the control planes of virtual clusters", make_cluster_pause());
-  add("cluster", "resume", "Start them again", make_cluster_resume());
+  add("cluster", "resume", "Start the control planes of paused virtual clusters again",
+      make_cluster_resume());
   add("cluster", "limit", "Change how many Services and nodePorts virtual clusters may have",
       make_cluster_limit());
   add("cluster", "certs", "Show the certificates of a virtual cluster, or make them anew",

@@ -44,7 +44,7 @@ void add_no_headers(CLI::App& app, bool& value) {
 }
 
 void add_dry_run(CLI::App& app, bool& value) {
-  app.add_flag("--dry-run", value, "Let zood check everything, and change nothing");
+  app.add_flag("--dry-run", value, "Check everything, and change nothing");
 }
 
 void add_wait_options(CLI::App& app, WaitOptions& value, std::string_view what) {

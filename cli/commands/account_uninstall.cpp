@@ -22,7 +22,7 @@ struct AccountUninstall final : Command {
                    "An administrator's kubeconfig of the upstream, which zooctl asks itself, so "
                    "that it works where zood is dead; else zood is asked")
         ->type_name("FILE");
-    app.add_flag("--force", force, "Though there are accounts, which are lost then");
+    app.add_flag("--force", force, "Remove all although there are accounts, which are lost");
     app.add_flag("--dry-run", dry_run, "Say what would be removed, and change nothing");
     add_context_option(app, context_name);
     add_format_option(app, format, "table|json|yaml");

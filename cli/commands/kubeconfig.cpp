@@ -24,7 +24,9 @@ struct KubeconfigExport final : Command {
                    "--group the tenant's administrator")
         ->type_name("USER");
     add_repeated(app, "--group", groups, "A group of that user; may be repeated", "GROUP");
-    app.add_option("--ttl", ttl, "How long the certificate is valid, as in 30m, 12h or 90d")
+    app.add_option("--ttl", ttl,
+                   "How long the certificate is valid, as in 30m, 12h or 90d; by default "
+                   "tenants.certificate_validity of zood.yaml")
         ->type_name("DURATION");
     app.add_option("--server", server, "The URL to write instead of the advertised one")
         ->type_name("URL");

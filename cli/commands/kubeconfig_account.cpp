@@ -48,7 +48,9 @@ struct KubeconfigAccount final : Command {
         ->type_name("USER")
         ->excludes(without);
     add_repeated(app, "--group", groups, "A group of that user; may be repeated", "GROUP");
-    app.add_option("--ttl", ttl, "How long the credential is valid, as in 1h or 30d")
+    app.add_option(
+           "--ttl", ttl,
+           "How long the credential is valid, as in 1h or 30d; by default what the cluster chooses")
         ->type_name("DURATION")
         ->excludes(without);
     app.add_option("--server", server,

@@ -229,7 +229,8 @@ struct QuotaShow final : Command {
     app.add_option("account", owner, "The account, or tenant/ID; else all")->type_name("ACCOUNT");
     app.add_flag(
         "--me", me,
-        "Ask the cluster of the kubeconfig, as whom it says, and not zood's administration");
+        "Show the quotas of your own accounts, as the user of the kubeconfig; without it zood's "
+        "admin API is asked");
     add_no_headers(app, no_headers);
     add_context_option(app, context_name);
     add_format_option(app, format, "table|json|yaml");
@@ -272,7 +273,9 @@ struct QuotaExplain final : Command {
 
   void define(CLI::App& app) override {
     app.add_option("account", owner, "The account, or tenant/ID")->type_name("ACCOUNT");
-    app.add_option("-n,--namespace", space, "A namespace, instead of whose it is")
+    app.add_option(
+           "-n,--namespace", space,
+           "A namespace, in place of ACCOUNT: the quotas of the account or tenant that owns it")
         ->type_name("SPACE");
     app.add_option("--for", file, "Whether the objects of this file (- for standard input) fit")
         ->type_name("FILE");

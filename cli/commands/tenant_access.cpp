@@ -48,8 +48,8 @@ struct TenantRotate final : Command {
   void define(CLI::App& app) override {
     app.add_option("tenant", id, "The tenant's ID")->type_name("TENANT")->required();
     app.add_flag("--revoke-old", revoke_old,
-                 "Revoke the certificate that zood itself kept for the administrator, the one of "
-                 "the Tenant's annotation; exported kubeconfigs stay valid until `zooctl tenant "
+                 "Also revoke the administrator's certificate that zood keeps in the Tenant; "
+                 "exported kubeconfigs stay valid until `zooctl tenant "
                  "revoke`");
     add_dry_run(app, dry_run);
     add_format_option(app, format, k_object_formats);

@@ -75,7 +75,7 @@ struct TenantCreate final : Command {
                "What zood does inside its pods: all (the default), api, dns or none");
     add_repeated(app, "--label", labels, "A label of the Tenant; may be repeated", "KEY=VALUE");
     add_choice(app, "--webhooks", webhooks, "relay|direct",
-               "How upstream calls the tenant's webhooks: relay or direct");
+               "How upstream calls the tenant's webhooks: relay, the default, or direct");
     app.add_option("--account", account,
                    "Whose it is: the account's quotas and templates hold in its namespaces")
         ->type_name("ACCOUNT");

@@ -8,6 +8,7 @@
 #include "common/api/virtual_cluster.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -24,9 +25,18 @@ namespace phases = api::cluster_phase;
 struct LimitOptions {
   std::optional<unsigned> services, node_ports;
 
-  void define(CLI::App& app) {
-    app.add_option("--services", services, "How many Services it may have")->type_name("NUMBER");
-    app.add_option("--node-ports", node_ports, "How many nodePorts these may have together")
+  /// `is_new`: of a cluster that is made by this command, not changed.
+  void define(CLI::App& app, bool is_new) {
+    const auto unless = [is_new](const char* key) {
+      return is_new ? fmt::format("by default {} of zood.yaml", key)
+                    : std::string("it stays as it is where nothing is said");
+    };
+    app.add_option("--services", services,
+                   "How many Services it may have; " + unless("clusters.service_limit"))
+        ->type_name("NUMBER");
+    app.add_option("--node-ports", node_ports,
+                   "How many nodePorts these may have together; " +
+                       unless("clusters.node_port_limit"))
         ->type_name("NUMBER");
   }
   bool given() const { return services || node_ports; }
@@ -39,7 +49,7 @@ struct LimitOptions {
 struct ClusterCreate final : Command {
   std::string name, space = "default", cpu, memory, version, sleep, dns, format;
   std::vector<std::string> nodes, resources, sans;
-  unsigned virtual_nodes = 0, weight = 0;
+  std::optional<unsigned> virtual_nodes, weight;
   bool exclusive = false, disruption_budgets = false, dry_run = false;
   LimitOptions limits;
   WaitOptions wait{true, "2m"};
@@ -55,22 +65,27 @@ struct ClusterCreate final : Command {
     add_repeated(app, "--resource", resources,
                  "Its share of another resource, as in nvidia.com/gpu=2; may be repeated",
                  "NAME=QUANTITY");
-    app.add_option("--virtual-nodes", virtual_nodes, "As how many nodes the share is shown")
+    app.add_option("--virtual-nodes", virtual_nodes,
+                   "As how many nodes the share is shown, 1 to 100; by default 1")
         ->type_name("NUMBER");
     app.add_flag("--exclusive", exclusive, "No other virtual cluster has its nodes");
     app.add_option("--weight", weight,
-                   "Of its turns where many clusters want something of the upstream; 100 is usual")
+                   "Its part of turns and processor time where clusters compete, 1 to 10000; by "
+                   "default 100")
         ->type_name("NUMBER");
-    limits.define(app);
+    limits.define(app, true);
     app.add_flag("--disruption-budgets", disruption_budgets,
                  "Drains of the upstream's nodes heed its PodDisruptionBudgets");
-    add_choice(app, "--dns", dns, "coredns|none", "Whether zood runs CoreDNS in it: it does");
-    app.add_option("--kubernetes", version,
-                   "The version of Kubernetes; without it the newest that zood has")
+    add_choice(app, "--dns", dns, "coredns|none",
+               "coredns, the default: zood runs CoreDNS in it. none: it does not");
+    app.add_option(
+           "--kubernetes", version,
+           "The version of Kubernetes; by default clusters.version of zood.yaml, or the newest "
+           "that zood has")
         ->type_name("VERSION");
     app.add_option("--sleep-after", sleep,
                    "Stop the control plane so long after the last connection; one that comes "
-                   "starts it again")
+                   "starts it again. By default never")
         ->type_name("DURATION");
     add_repeated(app, "--san", sans,
                  "A name or address more at which clients reach it; may be repeated", "NAME");
@@ -95,9 +110,9 @@ struct ClusterCreate final : Command {
       ZOO_TRY(const auto pair, option_pair("--resource", each, "NAME=QUANTITY"));
       spec["promoteResources"]["resources"][pair.first] = pair.second;
     }
-    if (virtual_nodes != 0) spec["virtualNodes"] = virtual_nodes;
+    if (virtual_nodes) spec["virtualNodes"] = *virtual_nodes;
     if (exclusive) spec["exclusive"] = true;
-    if (weight != 0) spec["weight"] = weight;
+    if (weight) spec["weight"] = *weight;
     limits.put(spec);
     if (disruption_budgets) spec["sync"]["podDisruptionBudgets"] = true;
     if (!dns.empty()) spec["dns"] = dns;
@@ -279,7 +294,7 @@ struct ClusterLimit final : Command {
   void define(CLI::App& app) override {
     add_cluster_names(app, names);
     add_cluster_space(app, space);
-    limits.define(app);
+    limits.define(app, false);
     add_dry_run(app, dry_run);
     add_format_option(app, format, k_object_formats);
     add_examples(app, "  zooctl cluster limit tenant1-cluster --services 200 --node-ports 10");

@@ -31,10 +31,12 @@ struct ClusterCerts final : Command {
     app.get_option("action")->required();
     add_cluster_name(app, name);
     add_cluster_space(app, space);
-    add_choice(app, "--stage", stage, "announce|use|settle",
-               "Of rotate-ca. announce, the first: kubeconfigs from now on trust the next "
-               "authority, too. use: it signs; what the one before it has signed is taken. settle: "
-               "the one before it is trusted no more; after announce: all stays as it was");
+    add_choice(
+        app, "--stage", stage, "announce|use|settle",
+        "Of rotate-ca. announce, the first: kubeconfigs from now on trust the next "
+        "authority, too. use: it signs; what the one before it has signed is taken. settle: "
+        "the one before it is trusted no more; after announce: all stays as it was. By default "
+        "announce or, while a change is under way, none: it is shown");
     add_format_option(app, format, "table|json|yaml");
     add_examples(app, "  zooctl cluster certs check tenant1-cluster\n"
                       "  zooctl cluster certs revoke tenant1-cluster\n"

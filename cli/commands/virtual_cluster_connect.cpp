@@ -83,7 +83,7 @@ struct ClusterConnect final : Command {
         ->type_name("NS/NAME");
     app.add_option("--ttl", ttl,
                    "How long the token of --service-account is valid; the cluster may give a "
-                   "shorter one")
+                   "shorter one, and chooses where nothing is said")
         ->type_name("DURATION");
     add_cluster_name(app, name);
     app.add_option("command", command,

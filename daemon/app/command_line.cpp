@@ -77,18 +77,22 @@ CommandLine parse_command_line(int argc, char** argv) {
   keeper::KeeperRole role;
   bool keeper = false;
   app.set_help_flag("-h,--help", "Print this help");
-  app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket")
+  app.add_option("--dir", dir,
+                 "Everything that zood owns: database, keys, PKI, socket; by default /var/lib/zood")
       ->type_name("DIR");
   app.add_option("--upstream", upstream, "Kubeconfig of the upstream cluster")->type_name("FILE");
-  app.add_option("--listen", listen, "Where tenants connect, IP:PORT; port 0: the system's choice")
+  app.add_option("--listen", listen,
+                 "Where tenants connect, IP:PORT; port 0: the system's choice; by default "
+                 "127.0.0.1:7443")
       ->type_name("ADDRESS");
   app.add_option("--advertise", advertise,
-                 "What tenants' kubeconfigs name as the server, HOST:PORT")
+                 "What tenants' kubeconfigs name as the server, HOST:PORT; by default --listen")
       ->type_name("ADDRESS");
   app.add_option("--admin-listen", admin_listen,
                  "Where administrators connect by mutual TLS, IP:PORT")
       ->type_name("ADDRESS");
-  app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL");
+  app.add_option("--log-level", log_level, "debug, info, warning or error; by default info")
+      ->type_name("LEVEL");
   app.add_option("--config", config_file, "Configuration file, see zood.yaml(5)")
       ->type_name("FILE");
   app.add_flag("--check-config", check,
