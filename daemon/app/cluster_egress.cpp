@@ -30,7 +30,8 @@ public:
                    clusters::cluster_fields(room->cluster.id), gateway_,
                    [room](const std::string& address, auto done) {
                      room->nodes->find(address, std::move(done));
-                   }}) {}
+                   },
+                   room->looks}) {}
 
   std::unique_ptr<http::StreamHandler> on_request(http::RequestHead head,
                                                   http::ServerStream& stream) override {

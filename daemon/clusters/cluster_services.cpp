@@ -37,8 +37,8 @@ bool is_ready(const json& endpoint) {
 /// One question: for the Service, then for its EndpointSlices.
 class Lookup {
 public:
-  Lookup(upstream::Caller& api, std::uint16_t port, ClusterServices::Done done)
-      : api_(api), port_(port), done_(std::move(done)) {}
+  Lookup(upstream::Caller& api, LookPace& pace, std::uint16_t port, ClusterServices::Done done)
+      : api_(api), pace_(pace), port_(port), done_(std::move(done)) {}
 
   void begin(const std::string& address) {
     ask("/api/v1/services?limit=2&fieldSelector=" +
@@ -60,7 +60,9 @@ private:
                              answer->head.status));
           // Kept, since what it belongs to goes with the call.
           const auto then = next;
+          const auto before = thread_time();
           const auto list = kube::parse_foreign(answer->body);
+          pace_.took(thread_time() - before);
           then(list);
         });
   }
@@ -82,6 +84,7 @@ private:
   }
 
   upstream::Caller& api_;
+  LookPace& pace_;
   const std::uint16_t port_;
   const ClusterServices::Done done_;
   std::unique_ptr<upstream::BufferedCall> call_;
@@ -122,7 +125,7 @@ std::vector<net::Address> ready_endpoints(const json& list, const std::string& p
 
 std::shared_ptr<void> ClusterServices::find(const std::string& address, std::uint16_t port,
                                             Done done) {
-  const auto lookup = std::make_shared<Lookup>(api_, port, std::move(done));
+  const auto lookup = std::make_shared<Lookup>(api_, pace_, port, std::move(done));
   lookup->begin(address);
   return lookup;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/clusters/look_pace.hpp"
 #include "daemon/net/address.hpp"
 #include "daemon/upstream/buffered_call.hpp"
 
@@ -37,8 +38,9 @@ public:
   /// the cluster does not say.
   using Done = std::function<void(Result<std::optional<std::vector<net::Address>>>)>;
 
-  /// `api`: of the cluster, as zood; it outlives this.
-  explicit ClusterServices(upstream::Caller& api) : api_(api) {}
+  /// `api`: of the cluster, as zood; `pace`: told what answers cost, and asked by who calls find().
+  /// Both outlive this.
+  ClusterServices(upstream::Caller& api, LookPace& pace) : api_(api), pace_(pace) {}
 
   /// `address`: as net::canonical_ip() has it. `done` comes once, not from inside this call, unless
   /// what is returned is destroyed before.
@@ -49,6 +51,7 @@ public:
 
 private:
   upstream::Caller& api_;
+  LookPace& pace_;
 };
 
 } // namespace zoo::clusters

@@ -62,7 +62,7 @@ EgressRoom::EgressRoom(net::Loop& on, const DoorEntry& of,
                        std::function<upstream::Caller&()> upstream)
     : loop(on), cluster(of), api(on, std::move(endpoint), limits_of_api()),
       nodes(std::make_unique<ClusterNodes>(on, api)),
-      services(std::make_unique<ClusterServices>(api)),
+      services(std::make_unique<ClusterServices>(api, looks)),
       pods(std::make_unique<UpstreamPods>(std::move(upstream))) {}
 
 EgressRoom::~EgressRoom() = default;

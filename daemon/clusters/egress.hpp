@@ -3,6 +3,7 @@
 
 #include "daemon/clusters/door_table.hpp"
 #include "daemon/clusters/egress_rules.hpp"
+#include "daemon/clusters/look_pace.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/resolver.hpp"
@@ -41,6 +42,7 @@ struct EgressRoom {
   net::Loop& loop;
   const DoorEntry cluster;
   upstream::Pool api; ///< its API server, as zood
+  LookPace looks;     ///< of both that look at objects of the cluster when they are asked
   std::unique_ptr<ClusterNodes> nodes;
   std::unique_ptr<ClusterServices> services;
   std::unique_ptr<UpstreamPods> pods; ///< of the upstream, whosever they are

@@ -31,22 +31,29 @@ std::unique_ptr<http::StreamHandler> refuse_in_text(http::ServerStream& stream, 
   return std::make_unique<http::Answered>(stream);
 }
 
+/// Its UID and its annotations are all that is read of a pod.
+constexpr const char* k_metadata =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
 std::string host_of(std::string_view authority) {
   auto host = authority.substr(0, authority.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return std::string(host);
 }
 
-/// An object that is asked for: null where it is not there. Code::unavailable: nobody knows.
+/// The metadata of an object that is asked for: null where it is not there. Code::unavailable:
+/// nobody knows.
 using Found = std::function<void(Result<nlohmann::json>)>;
 std::unique_ptr<upstream::BufferedCall> look(upstream::Caller& caller, http::RequestHead head,
-                                             std::size_t most, std::string_view where, Found done) {
+                                             LookPace& pace, std::string_view where, Found done) {
   return std::make_unique<upstream::BufferedCall>(
-      caller, std::move(head), upstream::CallOptions{}, most,
-      [where = std::string(where), done = std::move(done)](Result<upstream::Answer> answer) {
+      caller, std::move(head), upstream::CallOptions{}, k_most_pod,
+      [where = std::string(where), done = std::move(done), &pace](Result<upstream::Answer> answer) {
         if (!answer) return done(fail(answer.error()));
         if (answer->head.status == 404) return done(nlohmann::json());
-        auto object = nlohmann::json::parse(answer->body, nullptr, false);
+        const auto before = thread_time();
+        auto object = kube::parse_foreign(answer->body);
+        pace.took(thread_time() - before);
         if (answer->head.status == 403)
           return done(fail(Code::forbidden, "{}: {}", where, kube::text_at(object, "/message")));
         if (!answer->ok() || !object.is_object())
@@ -103,11 +110,12 @@ public:
         stream_(stream), texts_(stream) {}
 
   void begin() {
-    call_ =
-        look(parts_->cluster,
-             upstream::get_head(pod_path(request_.name_space, request_.pod), "application/json"),
-             k_most_pod, "the API server of the cluster",
-             [this](Result<nlohmann::json> pod) { found(std::move(pod)); });
+    if (!parts_->pace.may())
+      return refuse(500, "pods of this virtual cluster that are looked at are large; try again");
+    call_ = look(parts_->cluster,
+                 upstream::get_head(pod_path(request_.name_space, request_.pod), k_metadata),
+                 parts_->pace, "the API server of the cluster",
+                 [this](Result<nlohmann::json> pod) { found(std::move(pod)); });
   }
 
   void on_data(std::string_view bytes) override {
@@ -138,10 +146,9 @@ private:
     if (uid.empty() || (!request_.uid.empty() && request_.uid != uid))
       return refuse(404, "pod does not exist");
     auto head = upstream::get_head(
-        pod_path(fmt::format("{}-{}", parts_->id, request_.name_space), request_.pod),
-        "application/json");
+        pod_path(fmt::format("{}-{}", parts_->id, request_.name_space), request_.pod), k_metadata);
     head.prepared = parts_->as;
-    call_ = look(parts_->upstream(), std::move(head), k_most_pod, "the upstream",
+    call_ = look(parts_->upstream(), std::move(head), parts_->pace, "the upstream",
                  [this, uid](Result<nlohmann::json> copy) { copied(std::move(copy), uid); });
   }
 

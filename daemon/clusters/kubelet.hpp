@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/clusters/look_pace.hpp"
 #include "daemon/http/field_lines.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/upstream/call.hpp"
@@ -22,6 +23,7 @@ struct KubeletParts {
   /// The name of the Node with that address; `done` comes once, on this loop.
   std::function<void(const std::string& address, std::function<void(Result<std::string>)> done)>
       node_of;
+  LookPace& pace; ///< of the cluster, for pods that are looked at
 };
 
 /// Bytes of a pod that is looked at; etcd holds no larger object.

@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/clusters/look_pace.hpp"
 #include "daemon/tenants/footprint.hpp"
 
 #include <algorithm>
@@ -26,13 +27,6 @@ Error node_error(const Error& error, const std::string& name) {
     return {Code::not_found, fmt::format("nodemetrics.metrics.k8s.io \"{}\" not found", name)};
   if (error.code() == Code::bad_request) return error;
   return {Code::unavailable, "the API server of the cluster does not say which Nodes it has"};
-}
-
-/// The processor's time that this thread has taken.
-std::chrono::nanoseconds thread_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 } // namespace
@@ -62,6 +56,9 @@ WorkNext UsageAnswers::work() {
   {
     const std::scoped_lock lock(mutex_);
     if (!waiting_.empty()) {
+      // One that came while the last one was answered has woken this at once.
+      if (const auto rest = free_at_ - Clock::now(); rest > Clock::duration::zero())
+        return after(rest);
       question = std::move(waiting_.front());
       waiting_.pop_front();
     }

@@ -60,9 +60,10 @@ struct KubeletWorld {
   Inward inward;
   Stream stream;
   std::string node = "n1";
+  LookPace pace;
   KubeletService service{{"abc123", cluster, [this]() -> upstream::Caller& { return upstream; },
                           cluster_fields("abc123"), inward,
-                          [this](const std::string&, auto done) { done(node); }}};
+                          [this](const std::string&, auto done) { done(node); }, pace}};
 
   std::unique_ptr<http::StreamHandler> ask(const std::string& method, const std::string& target) {
     http::RequestHead head;
@@ -108,6 +109,21 @@ TEST_CASE_FIXTURE(KubeletWorld, "a pod is looked for on both sides, and the gate
   handler->on_data("bytes");
   CHECK(inward.said == ".bytes");
   CHECK(stream.status == 0);
+}
+
+TEST_CASE_FIXTURE(KubeletWorld, "who has large pods is not looked at all the time") {
+  auto large = json::parse(pod("u-1"));
+  for (int n = 0; n < 100'000; ++n)
+    large["metadata"]["finalizers"].push_back("x/y");
+  const auto first = ask("GET", "/containerLogs/team/p/c");
+  CHECK(cluster.asked.at(0).headers.get("accept").find("as=PartialObjectMetadata") !=
+        std::string_view::npos);
+  cluster.answer(200, large.dump());
+  REQUIRE(upstream.asked.size() == 1);
+  const auto second = ask("GET", "/containerLogs/team/p/c");
+  CHECK(cluster.asked.size() == 1);
+  CHECK(stream.status == 500);
+  CHECK(stream.body == "pods of this virtual cluster that are looked at are large; try again");
 }
 
 TEST_CASE_FIXTURE(KubeletWorld, "a pod that is not the cluster's is refused") {
@@ -369,9 +385,22 @@ TEST_CASE("pods of the cluster's own are dialled, and others' are not") {
   CHECK(judged({address("10.244.0.8")}, allowed, places, {}, own));
 }
 
+TEST_CASE("what is large is looked at in a twentieth of the time of a loop") {
+  using std::chrono::milliseconds;
+  LookPace pace;
+  const auto now = LookPace::Clock::now();
+  CHECK(pace.may(now));
+  pace.took(LookPace::k_free, now); // as objects usually are
+  CHECK(pace.may(now));
+  pace.took(milliseconds(10), now);
+  CHECK_FALSE(pace.may(now + milliseconds(199)));
+  CHECK(pace.may(now + milliseconds(200)));
+}
+
 TEST_CASE("a ClusterIP leads to the endpoints of its Service that are ready") {
   Script api;
-  ClusterServices services(api);
+  LookPace pace;
+  ClusterServices services(api, pace);
   std::string found;
   const auto done = [&found](const Result<std::optional<std::vector<net::Address>>>& to) {
     found = !to ? to.error().message() : !*to ? "none" : "";

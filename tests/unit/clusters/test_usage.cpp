@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace zoo;
@@ -180,6 +181,13 @@ TEST_CASE("usage: upstream is asked once, and what it said is kept for a moment"
                             : answer.error().message());
     });
   };
+  const auto answer_all = [&](std::size_t count) {
+    while (said.size() < count) {
+      const auto next = answers.work();
+      REQUIRE(next.after);
+      if (said.size() < count) std::this_thread::sleep_for(*next.after); // as the queue does
+    }
+  };
   world.own.put("/api/v1/nodes/n1", json::object());
   REQUIRE(ask("/pods"));
   REQUIRE(ask("/nodes"));
@@ -187,8 +195,7 @@ TEST_CASE("usage: upstream is asked once, and what it said is kept for a moment"
   REQUIRE(ask("/nodes/none"));
   REQUIRE(ask("/namespaces/default/pods/web"));
   SUBCASE("pods and Nodes") {
-    for (int n = 0; n < 5; ++n)
-      CHECK(answers.work().after);
+    answer_all(5);
     CHECK(said == std::vector<std::string>{"PodMetricsList", "NodeMetricsList", "NodeMetrics",
                                            "nodemetrics.metrics.k8s.io \"none\" not found",
                                            "podmetrics.metrics.k8s.io \"default/web\" not found"});
@@ -197,9 +204,9 @@ TEST_CASE("usage: upstream is asked once, and what it said is kept for a moment"
   }
   SUBCASE("it does not answer") {
     status = 503;
-    answers.work();
+    answer_all(1);
     status = 200; // which is not asked for within the moment
-    answers.work();
+    answer_all(2);
     CHECK(said == std::vector<std::string>(2, "the upstream's metrics API answers 503"));
     CHECK(world.up.calls().size() == 1);
   }
@@ -220,11 +227,24 @@ TEST_CASE("usage: upstream is asked once, and what it said is kept for a moment"
   SUBCASE("the cluster does not say which Nodes it has") {
     world.own.set_fault(
         [](const auto&) -> Fault { return fail(Code::unavailable, "at 10.0.0.1"); });
-    answers.work();
-    answers.work();
+    answer_all(2);
     CHECK(said ==
           std::vector<std::string>{
               "PodMetricsList", "the API server of the cluster does not say which Nodes it has"});
+  }
+  SUBCASE("a question that comes while one is answered waits as long as all others") {
+    std::string much = R"({"items":[)";
+    for (int n = 0; n < 20'000; ++n)
+      much += R"({"metadata":{"name":"p","namespace":"clu5t3-default"},"containers":[]},)";
+    much += "{}]}";
+    world.up.set_fault(
+        [&much](const auto&) -> Fault { return http_client::Response{200, {}, much}; });
+    answers.work();
+    REQUIRE(said.size() == 1);
+    const auto next = answers.work(); // woken at once, as by a question of this moment
+    CHECK(said.size() == 1);
+    REQUIRE(next.after);
+    CHECK(next.after->count() > 0);
   }
   SUBCASE("too many wait") {
     for (std::size_t n = 5; n < sync::UsageAnswers::k_most; ++n)
