@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
 #include "daemon/tenants/certificates.hpp"
 #include "daemon/tenants/controller.hpp"
 #include "daemon/tenants/definitions.hpp"
@@ -29,6 +30,9 @@ using std::chrono::milliseconds;
 using upstream::ControlApi;
 
 constexpr std::string_view k_namespaces = "/api/v1/namespaces";
+/// Seconds that a pod of a namespace that goes may take to end: those of the syncer's, too
+/// (clusters/sync/pod_step.hpp).
+constexpr std::int64_t k_longest_pod_grace = 300;
 constexpr std::string_view k_attachments = "/apis/storage.k8s.io/v1/volumeattachments";
 
 const json& in_background() {
@@ -189,6 +193,9 @@ public:
         ZOO_TRY_VOID(api_.remove_read(path, space.uid, in_background()));
       }
       ZOO_TRY_VOID(tell_namespace(space, path));
+      // The syncer, which bounds how long pods take to end, does not work for it any more.
+      if (space.terminating && (tenant_.of_cluster || past_grace_))
+        ZOO_TRY_VOID(hurry_pods(space.name));
       if (past_grace_ && space.terminating) {
         ZOO_TRY_VOID(free_namespace(space, path));
       }
@@ -407,6 +414,27 @@ private:
       if (!why.empty()) why += ")";
     }
     waiting_.push_back("namespace " + space.name + why);
+    return {};
+  }
+
+  /// Upstream deletes what is in a namespace with the grace that each pod asks for, and the pod's
+  /// owner may ask for years.
+  Result<void> hurry_pods(const std::string& space) {
+    const auto pods = kube::path({"api", "v1", "namespaces", space, "pods"});
+    std::vector<std::pair<std::string, std::string>> slow; // name, UID
+    ZOO_TRY_VOID(range_objects(api_, pods, {}, 0, 0, true, {}, [&slow](const json& pod) {
+      const auto* const grace = kube::find_at(pod, "/metadata/deletionGracePeriodSeconds");
+      if (grace != nullptr && grace->is_number_integer() &&
+          grace->get<std::int64_t>() > k_longest_pod_grace)
+        slow.emplace_back(kube::text_at(pod, "/metadata/name"),
+                          kube::text_at(pod, "/metadata/uid"));
+    }));
+    for (const auto& [name, uid] : slow) {
+      ZOO_TRY_VOID(api_.remove_read(pods + kube::path({name}), uid,
+                                    {{"apiVersion", "v1"},
+                                     {"kind", "DeleteOptions"},
+                                     {"gracePeriodSeconds", k_longest_pod_grace}}));
+    }
     return {};
   }
 

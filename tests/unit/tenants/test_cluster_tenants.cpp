@@ -106,6 +106,27 @@ TEST_CASE("the Tenant of a virtual cluster goes when upstream is proven to be em
   REQUIRE(eventually([&] { return made(*service); }));
 }
 
+TEST_CASE("pods that ask for a long time to end do not hold up the end of a virtual cluster") {
+  Room room;
+  const auto service = room.service();
+  REQUIRE(eventually([&] { return made(*service); }));
+  const auto api = room.upstream.connect();
+  auto& of_clusters = service->of_clusters();
+  must(of_clusters.open_namespace(*api, k_id, "clu5t3-default"));
+  const std::string space = "/api/v1/namespaces/clu5t3-default";
+  must(api->merge_patch(space, {{"metadata", {{"finalizers", json::array({"example.com/x"})}}}}));
+  for (const auto& [name, seconds] : {std::pair("years", 3'000'000'000L), std::pair("soon", 300L)})
+    room.upstream.put(space + "/pods/" + name,
+                      {{"metadata", {{"deletionGracePeriodSeconds", seconds}}}});
+  REQUIRE(eventually([&] {
+    must(of_clusters.remove(k_id));
+    return !room.upstream.has(space + "/pods/years");
+  }));
+  CHECK(room.upstream.has(space + "/pods/soon"));
+  must(api->merge_patch(space, {{"metadata", {{"finalizers", nullptr}}}}));
+  CHECK(eventually([&] { return !must(of_clusters.remove(k_id)); }));
+}
+
 TEST_CASE(
     "what the Tenant of a virtual cluster has in another store is not looked for in this one") {
   using Is = tenants::RoomPlace::Is;
