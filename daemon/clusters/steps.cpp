@@ -513,6 +513,10 @@ Result<Controller::Next> Controller::sync(Record record) {
                             "delete the cluster",
                             data.string()),
                 nullptr, k_waiting);
+  // Who resumes it later means that it runs.
+  if (spec.paused && record.place.asleep) {
+    ZOO_TRY(record, tell(record, [](Record& now) { now.place.asleep = false; }));
+  }
   const bool wish = !spec.paused && !record.place.asleep;
   const auto closed = spec.paused ? DoorEntry::State::closed : DoorEntry::State::asleep;
   const auto table = parts_.doors.load();

@@ -140,6 +140,9 @@ eventually "it falls asleep when nobody is connected" 60 phase_is t2 Paused
 expect "for that reason" Asleep "$(field t2 .status.reason)"
 check "resume wakes it, too" ctl cluster resume t2
 eventually "until it sleeps again" 60 phase_is t2 Paused
+check "it is paused while it sleeps" ctl cluster pause t2
+check "and resumed, which starts it" ctl cluster resume t2
+eventually "once more it sleeps" 60 phase_is t2 Paused
 check "and is longer awake from then on" "${admin[@]}" patch virtualcluster t2 --type merge -p '{"spec":{"sleep":{"after":"1h"}}}'
 # The connection that wakes it waits for nine seconds; on a machine that is busy the next one is answered.
 is_answered() { [[ $(at t2 t2) == 200 ]]; }
