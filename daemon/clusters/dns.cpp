@@ -29,6 +29,14 @@ constexpr std::array<Kind, 6> k_kinds = {{
     {"Service", "/api/v1/namespaces/kube-system/services"},
 }};
 
+/// A kubelet writes the pod's namespace upstream into its /etc/hosts, and so into what the pod
+/// finds to be its own full name where its Service is headless (`hostname -f`): that leads to the
+/// pod, too.
+constexpr const char* k_rewrite =
+    "    rewrite stop name regex (.+)\\.{0}-([^.]+)\\.svc\\.cluster\\.local "
+    "{{1}}.{{2}}.svc.cluster.local answer auto\n";
+constexpr std::string_view k_rewrite_mark = "@REWRITE@";
+
 /// As Kubernetes' own manifests have them (cluster/addons/dns/coredns, kubeadm's).
 constexpr const char* k_objects = R"json([
 {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "coredns", "namespace": "kube-system"}},
@@ -40,7 +48,7 @@ constexpr const char* k_objects = R"json([
  "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:coredns"},
  "subjects": [{"kind": "ServiceAccount", "name": "coredns", "namespace": "kube-system"}]},
 {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "coredns", "namespace": "kube-system"},
- "data": {"Corefile": ".:53 {\n    errors\n    health {\n        lameduck 5s\n    }\n    ready\n    kubernetes cluster.local in-addr.arpa ip6.arpa {\n        pods insecure\n        fallthrough in-addr.arpa ip6.arpa\n        ttl 30\n    }\n    prometheus :9153\n    forward . /etc/resolv.conf {\n        max_concurrent 1000\n    }\n    cache 30\n    loop\n    reload\n    loadbalance\n}\n"}},
+ "data": {"Corefile": ".:53 {\n    errors\n@REWRITE@    health {\n        lameduck 5s\n    }\n    ready\n    kubernetes cluster.local in-addr.arpa ip6.arpa {\n        pods insecure\n        fallthrough in-addr.arpa ip6.arpa\n        ttl 30\n    }\n    prometheus :9153\n    forward . /etc/resolv.conf {\n        max_concurrent 1000\n    }\n    cache 30\n    loop\n    reload\n    loadbalance\n}\n"}},
 {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "coredns", "namespace": "kube-system"},
  "spec": {
   "replicas": 1,
@@ -123,11 +131,15 @@ std::string DnsObject::path() const {
   return collection + kube::path({kube::text_at(object, "/metadata/name")});
 }
 
-std::vector<DnsObject> dns_objects(const std::string& image) {
+std::vector<DnsObject> dns_objects(const std::string& id, const std::string& image) {
   std::vector<DnsObject> out;
   for (auto& object : json::parse(k_objects)) {
     const auto kind = kube::text_at(object, "/kind");
     if (kind == "Deployment") object["spec"]["template"]["spec"]["containers"][0]["image"] = image;
+    if (kind == "ConfigMap") {
+      auto& text = object["data"]["Corefile"].get_ref<std::string&>();
+      text.replace(text.find(k_rewrite_mark), k_rewrite_mark.size(), fmt::format(k_rewrite, id));
+    }
     auto& metadata = object["metadata"];
     metadata["labels"] = {{k_dns_label, k_label_value}, {"k8s-app", "kube-dns"}};
     if (kind == "Service") metadata["labels"]["kubernetes.io/name"] = "CoreDNS";
@@ -138,9 +150,9 @@ std::vector<DnsObject> dns_objects(const std::string& image) {
   return out;
 }
 
-Result<void> keep_dns(kube::KubeClient& api, const std::string& image) {
+Result<void> keep_dns(kube::KubeClient& api, const std::string& id, const std::string& image) {
   const sync::WorkTime time;
-  for (const auto& each : dns_objects(image)) {
+  for (const auto& each : dns_objects(id, image)) {
     if (time.over()) return takes_long();
     ZOO_TRY_VOID(keep(api, each));
   }
@@ -148,7 +160,7 @@ Result<void> keep_dns(kube::KubeClient& api, const std::string& image) {
 }
 
 Result<void> remove_dns(kube::KubeClient& api) {
-  auto all = dns_objects("");
+  auto all = dns_objects("", "");
   const sync::WorkTime time;
   // What uses the others goes first.
   for (auto each = all.rbegin(); each != all.rend(); ++each) {

@@ -25,13 +25,13 @@ struct DnsObject {
 };
 /// ServiceAccount, rights, Corefile, Deployment and Service `kube-system/kube-dns`, in the order in
 /// which they are made. The Service asks for no address: any of the upstream's range may be taken
-/// there. Pure.
-std::vector<DnsObject> dns_objects(const std::string& image);
+/// there. `id`: of the cluster. Pure.
+std::vector<DnsObject> dns_objects(const std::string& id, const std::string& image);
 
 /// Makes what is not there, and writes anew what zood wants otherwise by now; everything else stays
 /// as it is. Code::conflict: something of it has a name that is somebody else's in the cluster. Any
 /// thread; blocks.
-Result<void> keep_dns(kube::KubeClient& api, const std::string& image);
+Result<void> keep_dns(kube::KubeClient& api, const std::string& id, const std::string& image);
 /// Takes away what keep_dns() has made. Any thread; blocks.
 Result<void> remove_dns(kube::KubeClient& api);
 

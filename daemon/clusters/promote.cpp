@@ -71,7 +71,8 @@ Controller::Aspect Controller::look_at_dns(const Record& record, const api::Clus
   options.timeout = k_dns_call;
   kube::KubeClient api(*std::move(access), std::move(options));
   const bool wanted = spec.dns && spec.promotes();
-  const auto done = wanted ? keep_dns(api, parts_.settings.coredns_image) : remove_dns(api);
+  const auto done =
+      wanted ? keep_dns(api, record.place.id, parts_.settings.coredns_image) : remove_dns(api);
   if (!done)
     return {false, done.error().code() == Code::conflict ? "NameTaken" : "NotDeployed",
             done.error().message()};

@@ -54,6 +54,10 @@ for resolver in glibc musl Go; do
   expect "a pod of a headless one, asked by $resolver" "$first" "$(by "$resolver" db-0.db.shop.svc)"
   expect_no_match "a Service of the upstream, asked by $resolver" '^10\.' "$(by "$resolver" metrics.kube-public.svc.cluster.local)"
 done
+# As kubelets write it: with the namespace that the pod has upstream.
+full=$(as t1 -n shop exec db-0 -- awk '$3 == "db-0" { print $2 }' /etc/hosts)
+expect "what a pod takes for its own full name" "db-0.db.$id-shop.svc.cluster.local" "$full"
+for resolver in glibc musl Go; do expect "leads to it, asked by $resolver" "$first" "$(by "$resolver" "$full")"; done
 expect "the port of a Service by its name" "80 web.shop.svc.cluster.local." "$(inside t1 client probe srv _http._tcp.web.shop.svc.cluster.local)"
 expect "a name leads to the server" server "$(inside t1 client curl -s --max-time 10 http://web.shop.svc.cluster.local/hostname)"
 expect "pods ask the cluster's DNS" "nameserver $(as t1 -n kube-system get service kube-dns -o 'jsonpath={.spec.clusterIP}')" "$(inside t1 client grep ^nameserver /etc/resolv.conf)"

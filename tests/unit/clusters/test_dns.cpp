@@ -8,7 +8,7 @@ using namespace zoo;
 using namespace zoo::clusters;
 
 TEST_CASE("what CoreDNS has in a cluster, in the order in which it is made") {
-  const auto all = dns_objects("image:1");
+  const auto all = dns_objects("clu5t3", "image:1");
   std::vector<std::string> paths;
   for (const auto& each : all)
     paths.push_back(each.path());
@@ -23,6 +23,11 @@ TEST_CASE("what CoreDNS has in a cluster, in the order in which it is made") {
   CHECK(pod["containers"][0]["image"] == "image:1");
   CHECK(pod["dnsPolicy"] == "Default"); // it asks the host for other names, not itself
   CHECK_FALSE(all[5].object["spec"].contains("clusterIP"));
+  const auto rules = all[3].object["data"]["Corefile"].get<std::string>();
+  CHECK(rules.find("    errors\n"
+                   "    rewrite stop name regex (.+)\\.clu5t3-([^.]+)\\.svc\\.cluster\\.local "
+                   "{1}.{2}.svc.cluster.local answer auto\n"
+                   "    health {\n") != std::string::npos);
   for (const auto& each : all) {
     CHECK(kube::texts_at(each.object, "/metadata/labels").contains(k_dns_label));
     CHECK(kube::texts_at(each.object, "/metadata/annotations").at(k_dns_wish).size() == 16);
@@ -30,7 +35,7 @@ TEST_CASE("what CoreDNS has in a cluster, in the order in which it is made") {
 }
 
 TEST_CASE("another image is another wish about the Deployment alone") {
-  const auto one = dns_objects("image:1"), other = dns_objects("image:2");
+  const auto one = dns_objects("clu5t3", "image:1"), other = dns_objects("clu5t3", "image:2");
   REQUIRE(one.size() == other.size());
   for (std::size_t i = 0; i < one.size(); ++i)
     CHECK((one[i].object == other[i].object) == (i != 4));
