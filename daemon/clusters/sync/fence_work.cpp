@@ -25,16 +25,26 @@ bool same_amounts(const json& a, const json& b) {
 
 } // namespace
 
-/// Once for each namespace, and again when the share is another one.
+/// Once for each namespace, and again when the share is another one. Code::forbidden: the cluster
+/// has as many as it may have.
 Result<void> SyncedCluster::open_namespace(const std::string& name_space) {
   {
     const std::scoped_lock lock(mutex_);
     if (opened_.contains(name_space)) return {};
+    if (!spaces_there_.contains(name_space) && spaces_there_.size() >= k_most_spaces)
+      return fail(Code::forbidden,
+                  "a virtual cluster has pods, or what they need, in {} namespaces at most",
+                  k_most_spaces);
+    spaces_there_.insert(name_space);
   }
   const auto share = wish().share;
   const auto lease = upstream_.take();
   ZOO_TRY_VOID(known_store(*lease, Store::upstream)); // nothing is begun in another one
-  ZOO_TRY_VOID(parts_.tenants.open_namespace(*lease, id_, upstream_namespace(id_, name_space)));
+  const auto open = parts_.tenants.open_namespace(*lease, id_, upstream_namespace(id_, name_space));
+  // That zood itself may not do it is nothing that the cluster's users are told.
+  if (!open && open.error().code() == Code::forbidden)
+    return fail(Code::unavailable, "{}", open.error().text());
+  if (!open) return fail(open.error());
   if (parts_.quota_fence) ZOO_TRY_VOID(keep_fence(*lease, name_space, share));
   queue_.add(id_, "s/" + name_space, Lane::then);
   const std::scoped_lock lock(mutex_);

@@ -369,7 +369,11 @@ Result<WorkNext> Mirror::create(const Target& target, const MirrorFacts& facts, 
   if (!place)
     return refuse(target, facts, place.error().message(), attempts,
                   place.error().code() == Code::forbidden);
-  ZOO_TRY_VOID(room_.open_namespace(target.at.space));
+  if (const auto open = room_.open_namespace(target.at.space); !open) {
+    if (open.error().code() == Code::forbidden)
+      return refuse(target, facts, open.error().message(), attempts);
+    return fail(open.error());
+  }
   auto text = kube::text_of(*body);
   room_.pace.spend(text.size());
   const auto lease = room_.as_tenant.take();

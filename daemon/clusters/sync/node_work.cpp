@@ -176,18 +176,16 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
 Result<void> SyncedCluster::look_for_old_nodes() {
   const auto lease = own_.take();
   ZOO_TRY_VOID(known_store(*lease, Store::cluster));
-  const auto path = kube::with_query(k_nodes, {{"labelSelector", k_node_label}});
-  ZOO_TRY(const auto nodes, (*lease).get(path));
-  for (const auto& node : kube::list_at(nodes, "/items")) {
-    const auto name = kube::text_at(node, "/metadata/name");
-    if (keeps_node(name)) {
-      const std::scoped_lock lock(mutex_);
-      nodes_had_.insert(name);
-    } else {
-      queue_.add(id_, "r/" + name, Lane::first);
-    }
-  }
-  return {};
+  return tenants::range_objects(*lease, k_nodes, {}, 0, 0, true, {{"labelSelector", k_node_label}},
+                                [this](const json& node) {
+                                  const auto name = kube::text_at(node, "/metadata/name");
+                                  if (keeps_node(name)) {
+                                    const std::scoped_lock lock(mutex_);
+                                    nodes_had_.insert(name);
+                                  } else {
+                                    queue_.add(id_, "r/" + name, Lane::first);
+                                  }
+                                });
 }
 
 bool SyncedCluster::time_is_over(const std::string& node) const {

@@ -24,6 +24,8 @@ struct TokenWant {
 
 /// Of one pod; more are refused.
 inline constexpr std::size_t k_most_tokens = 16;
+/// Bytes of a token's audience; Kubernetes itself has no limit, and the Secret has it twice.
+inline constexpr std::size_t k_longest_audience = 1024;
 
 /// On such a Secret: the name of its pod, and when the first of its tokens ends (Unix seconds).
 inline constexpr const char* k_token_annotation = "clusters.zoo.kubezoo.io/token-of";
@@ -37,7 +39,11 @@ std::string token_secret_name(std::string_view pod_uid);
 /// What a pod's projected volumes ask for, in their order.
 std::vector<TokenWant> token_wants(const nlohmann::json& pod);
 
-/// Puts the Secret in the place of each such source of a pod's spec. Code::invalid: too many.
+/// Bytes that the Secret with all of them has about, at most; 0 of a pod without tokens.
+std::size_t token_bytes(const nlohmann::json& pod);
+
+/// Puts the Secret in the place of each such source of a pod's spec. Code::invalid: too many, or
+/// one with a long audience.
 Result<void> dress_tokens(nlohmann::json& spec, std::string_view secret);
 
 /// The Secret upstream. `tokens`: by TokenWant::key. `upstream_pod`: its UID there, with which the

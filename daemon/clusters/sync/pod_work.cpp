@@ -6,6 +6,7 @@
 #include "common/kube/json_reads.hpp"
 #include "daemon/clusters/record.hpp"
 #include "daemon/clusters/sync/pod_calls.hpp"
+#include "daemon/clusters/sync/pod_tokens.hpp"
 #include "daemon/clusters/sync/share_fence.hpp"
 #include "daemon/clusters/sync/synced_cluster.hpp"
 #include "daemon/clusters/sync/words.hpp"
@@ -261,16 +262,18 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
                               shortage->left.negative() ? "0" : shortage->left.text()),
                   attempts);
   auto text = kube::text_of(*body);
-  const auto bytes = text.size();
+  const auto bytes = text.size() + token_bytes(*pod);
   if (!table_.hold_bytes(key, bytes)) {
     give_back(key);
     return refuse(key, facts, no_room_for(bytes), attempts);
   }
   if (const auto open = open_namespace(at.space); !open) {
     give_back(key);
+    if (open.error().code() == Code::forbidden)
+      return refuse(key, facts, open.error().message(), attempts);
     return fail(open.error());
   }
-  pace_.spend(bytes);
+  pace_.spend(text.size());
   const auto made = [&] {
     const auto lease = as_tenant_.take();
     return (*lease).create_text(
@@ -331,10 +334,10 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
   if (parts.refused) (*body)["metadata"]["annotations"][k_hash_annotation] = "";
   // What is less than before is free when upstream has taken it.
   auto text = kube::text_of(*body);
-  const auto bytes = text.size();
+  const auto bytes = text.size() + token_bytes(*pod);
   if (!table_.hold_bytes(key, std::max(bytes, facts.bytes)))
     return refuse(key, facts, no_room_for(bytes), attempts);
-  pace_.spend(bytes);
+  pace_.spend(text.size());
   const auto done = (*lease).update_text(path, std::move(text));
   if (done) {
     table_.hold_bytes(key, bytes);

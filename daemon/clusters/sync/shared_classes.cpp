@@ -5,6 +5,7 @@
 #include "common/kube/client.hpp"
 #include "common/kube/json_reads.hpp"
 #include "daemon/clusters/sync/pod_dress.hpp"
+#include "daemon/tenants/footprint.hpp"
 #include "daemon/upstream/bootstrap.hpp"
 
 #include <array>
@@ -18,6 +19,8 @@ using translate::Overlay;
 
 constexpr std::chrono::seconds k_class_look{10}; ///< at which of them are shared
 constexpr std::chrono::seconds k_whole_look{60}; ///< at what they are, on both sides
+
+constexpr std::size_t k_most_classes = 10'000; ///< of one kind in the cluster that are looked at
 
 constexpr std::array k_class_kinds = {
     ClassKind{Overlay::storage_class, "storage.k8s.io", "v1", "storageclasses", "StorageClass"},
@@ -85,10 +88,17 @@ Result<void> SharedClasses::keep(const ClassKind& kind, const translate::SharedN
   std::map<std::string, json> there;
   {
     const auto lease = room_.own.take();
-    ZOO_TRY(const auto list,
-            (*lease).get(kube::with_query(kind.collection(), {{"labelSelector", k_class_label}})));
-    for (const auto& each : kube::list_at(list, "/items"))
-      there.emplace(kube::text_at(each, "/metadata/name"), each);
+    // Of those that upstream shares the whole, of others what they are removed by: the cluster's
+    // users may put the label on whatever they make.
+    ZOO_TRY_VOID(tenants::range_objects(
+        *lease, kind.collection(), {}, 0, k_most_classes, false, {{"labelSelector", k_class_label}},
+        [&](const json& each) {
+          auto name = kube::text_at(each, "/metadata/name");
+          auto known = shared.contains(name)
+                           ? each
+                           : json{{"metadata", {{"uid", kube::text_at(each, "/metadata/uid")}}}};
+          there.emplace(std::move(name), std::move(known));
+        }));
   }
   for (const auto& name : shared) {
     const auto path = kind.collection() + kube::path({name});

@@ -27,6 +27,8 @@ using std::chrono::milliseconds;
 constexpr const char* k_pods = "/api/v1/pods";
 constexpr const char* k_bound = "spec.nodeName!=";
 constexpr milliseconds k_call_time{10'000};
+/// Bytes of an answer of the cluster's own API server; in memory it is some sixteen times as large.
+constexpr std::size_t k_most_answer = 8u << 20;
 constexpr milliseconds k_hook_look{30'000}; ///< whoever is cluster-admin can take it away
 constexpr milliseconds k_volume_look{60'000};
 constexpr milliseconds k_not_known{1'000}; ///< until both sides have been read
@@ -172,6 +174,7 @@ std::unique_ptr<upstream::ControlApi> SyncedCluster::connect_own() {
   kube::KubeClientOptions options;
   options.timeout = k_call_time;
   options.repeatable = true;
+  options.max_answer = k_most_answer;
   options.stop = stop_.get_token();
   auto access = wish().access();
   // What cannot be read fails at the first request, with what is missing.
@@ -483,6 +486,14 @@ void SyncedCluster::compare(const std::string& key, const json& object) {
 /// Namespaces upstream that the cluster has deleted.
 Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
   ZOO_TRY(const auto found, tenants::range(api, "/api/v1/namespaces", mapping().prefix()));
+  {
+    std::set<std::string> there;
+    for (const auto& space : found)
+      if (const auto own = cluster_namespace(id_, space.name)) there.insert(*own);
+    const std::scoped_lock lock(mutex_);
+    there.insert(opened_.begin(), opened_.end());
+    spaces_there_ = std::move(there);
+  }
   const auto lease = own_.take();
   const WorkTime time;
   const auto last = std::exchange(swept_spaces_, "");
@@ -499,6 +510,7 @@ Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
     log::info("clusters", "{}: namespace {} is taken away", id_, space.name);
     const std::scoped_lock lock(mutex_);
     opened_.erase(*own);
+    spaces_there_.erase(*own);
   }
   if (!found.empty() && swept_spaces_ == found.back().name) swept_spaces_.clear();
   return {};

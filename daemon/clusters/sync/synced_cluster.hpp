@@ -68,6 +68,7 @@ struct SyncerParts {
 /// once more, in a store that is known by its UID.
 class SyncedCluster {
 public:
+  static constexpr std::size_t k_most_spaces = 1'000; ///< namespaces that it has upstream
   SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWish wish);
   ~SyncedCluster(); ///< ends the thread; nobody may be in work()
   SyncedCluster(const SyncedCluster&) = delete;
@@ -224,7 +225,8 @@ private:
   std::string dns_; ///< the address of Service kube-system/kube-dns; "": not known, or none
   /// Owners of pods that had no room, by UID: when the next one may be made anew.
   std::map<std::string, RoomWait> room_waits_;
-  std::set<std::string> opened_; ///< namespaces that were made, or found in order
+  std::set<std::string> opened_;       ///< namespaces that were made, or found in order
+  std::set<std::string> spaces_there_; ///< namespaces upstream, by the last patrol and since
   std::string api_address_, api_trouble_;
   std::atomic<bool> listed_ = false, known_ = false;
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept

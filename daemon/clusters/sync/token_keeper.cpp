@@ -129,6 +129,7 @@ Result<WorkNext> TokenKeeper::work(const std::string& key) {
   if (!pod && pod.error().code() == Code::not_found) return WorkNext{};
   if (!pod) return fail(std::move(pod).error());
   if (kube::text_at(*pod, "/metadata/uid") != uid || token_wants(*pod).empty()) return WorkNext{};
+  if (const auto pause = room_.pace.wait(); pause.count() != 0) return WorkNext{pause};
   auto there = [&] {
     const auto lease = room_.as_tenant.take();
     return (*lease).get(secrets_of(at.space) + kube::path({token_secret_name(uid)}));

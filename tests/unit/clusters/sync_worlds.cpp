@@ -89,7 +89,7 @@ void Sides::open(const std::string& space) {
 void Sides::settle(const std::function<WorkNext(const FairQueue::Work&)>& work,
                    const std::vector<std::string>& kinds) {
   for (int turns = 0;; ++turns) {
-    REQUIRE(turns < 500); // it would go on for ever
+    REQUIRE(turns < 5'000); // it would go on for ever
     const auto next = queue.take_due();
     if (!next) return;
     WorkNext done;

@@ -279,6 +279,53 @@ TEST_CASE("sweep of namespaces") {
       [&](auto& world) { world.own.drop(old); }, [](auto& world) { world.work("a/"); });
 }
 
+TEST_CASE("the weight of a cluster is that of its turns, and another one holds at once") {
+  Cluster world;
+  world.start();
+  auto wish = Cluster::wish();
+  const auto turns = [&](unsigned weight) {
+    wish.weight = weight;
+    world.cluster->set_wish(wish);
+    world.settle();
+    for (int n = 0; n < 300; ++n) {
+      world.queue.add(k_id, fmt::format("z/{}", n), Lane::then);
+      world.queue.add("other1", fmt::format("z/{}", n), Lane::then);
+    }
+    int own = 0;
+    for (int n = 0; n < 120; ++n) {
+      const auto work = world.queue.take_due();
+      REQUIRE(work);
+      own += work->cluster == k_id ? 1 : 0;
+      world.queue.done(*work, std::nullopt, false);
+    }
+    while (const auto rest = world.queue.take_due())
+      world.queue.done(*rest, std::nullopt, false);
+    return own;
+  };
+  CHECK(turns(100) == 60);
+  CHECK(turns(300) == 90);
+  CHECK(turns(50) == 40);
+}
+
+TEST_CASE("namespaces upstream have an end") {
+  Cluster world;
+  for (std::size_t n = 1; n < SyncedCluster::k_most_spaces; ++n)
+    world.open(fmt::format("s{}", n));
+  for (std::size_t n = 1; n < SyncedCluster::k_most_spaces; ++n)
+    world.own.put(fmt::format("/api/v1/namespaces/s{}", n), json::object());
+  world.start();
+  world.work("a/"); // the patrol counts those that are there
+  world.own.put(k_pod, pod_of());
+  world.settle();
+  CHECK(world.up.has(k_pod_there)); // the last one that there is room for
+  auto pod = pod_of();
+  pod["metadata"]["namespace"] = "more";
+  world.own.put("/api/v1/namespaces/more", json::object());
+  world.own.put("/api/v1/namespaces/more/pods/web", pod);
+  world.settle();
+  CHECK_FALSE(world.up.has("/api/v1/namespaces/clu5t3-more"));
+}
+
 TEST_CASE("labels of namespaces") {
   const json labelled = {{"metadata", {{"labels", {{"team", "blue"}}}}}};
   const auto label = [](Room& world) {
