@@ -101,6 +101,12 @@ silent() {
   (($(date +%s) - last > $1))
 }
 eventually "the Leases of its nodes have run out" 90 silent 50
+# writes_here: how many writes of what is upstream, too, the cluster's API server has answered, be something changed by them or not.
+writes_here() {
+  at_plane "$id" get --raw /metrics |
+    awk '/^apiserver_request_total\{/ && /verb="(POST|PUT|PATCH|APPLY|DELETE)"/ && /resource="(pods|services|endpointslices|configmaps|secrets|persistentvolumeclaims|persistentvolumes|networkpolicies|namespaces)"/ { n += $NF } END { print n + 0 }'
+}
+asked_here=$(writes_here)
 written=$(wc -l <"$TMPDIR/audit")
 patrols() { grep -c "$id: patrol: [0-9]* $1 upstream" "$zood_dir.log"; }
 kinds=(pods services endpointslices configmaps secrets persistentvolumeclaims networkpolicies)
@@ -122,6 +128,7 @@ eventually "which are renewed" 60 is_renewed
 expect "it has found nothing else to be done" "" "$(for each in pods endpointslices configmaps secrets networkpolicies; do grep "$id: patrol: [0-9]* $each upstream" "$zood_dir.log" | tail -n +$((patrols_before[$each] + 1)); done | grep -v ', 0 to be looked at')"
 expect "upstream nothing was written" "$before_there" "$(objects_there "$id")"
 expect "nor in the cluster" "$before_here" "$(objects_here "$id")"
+expect "nor was it asked for anything there" "$asked_here" "$(writes_here)"
 expect "no node turned not ready" "$nodes_before" "$(nodes_here "$id")"
 # Of writes that change nothing resourceVersions do not tell.
 expect "and as its user nothing was asked for" "" \

@@ -84,9 +84,12 @@ cordoned() { [[ $(in_cluster t1 get node kwok-1 -o 'jsonpath={.spec.unschedulabl
 eventually "so does the cluster's" 60 cordoned true
 check "and back" upstream uncordon kwok-1
 eventually "with it" 60 cordoned
+check "an agent of the platform writes to a node what is its own" upstream annotate node kwok-2 example.com/arguments='["--server","https://10.9.8.7:6443","--token","of-the-platform"]'
 check "a taint of the upstream's" upstream taint node kwok-2 own=x:PreferNoSchedule
 tainted() { [[ $(in_cluster t1 get node kwok-2 -o json | jq -r '[.spec.taints[]? | .key] | join(" ")') == own ]]; }
 eventually "is the cluster's" 60 tainted
+# The taint was written behind the annotation: with it came what the cluster is shown of the host.
+expect "of which the cluster is shown nothing" 0 "$(in_cluster t1 get nodes -o yaml | grep -c of-the-platform)"
 
 # ---- a name that is somebody else's ---------------------------------------------------------------------------------
 

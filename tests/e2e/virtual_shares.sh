@@ -10,7 +10,7 @@
 
 own_upstream --nodes 3
 at_end() { end_keeper; }
-start_clusters
+start_clusters 'shared: {storage_classes: ["fast"]}'
 says_node() { field "$1" '.status.conditions[] | select(.type == "NodesReady").message' | says_line -E "$2"; }
 admin=("$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig")
 change() { "${admin[@]}" patch virtualcluster "$1" --type merge -p "{\"spec\":$2}"; }
@@ -39,6 +39,23 @@ spec:
 YAML
 check "are, in the cluster" as parts wait --for=condition=Available deployment/web --timeout=90s
 expect "one on each node" "parts-0 parts-1 parts-2" "$(as parts get pods -o json | jq -r '[.items[].spec.nodeName] | sort | join(" ")')"
+upstream apply -f - >/dev/null <<'YAML'
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: fast}
+provisioner: example.com/disks
+volumeBindingMode: Immediate
+YAML
+has_class() { [[ -n $(as parts get storageclass fast -o name --ignore-not-found) ]]; }
+eventually "a StorageClass that is shared is in the cluster" 60 has_class
+check "a claim, and a pod that mounts it" as parts apply -f - < <(disk_and_writer)
+id=$(cluster_id parts)
+claimed() { [[ -n $(upstream get pvc -n "$id-default" disk -o name --ignore-not-found) ]]; }
+eventually "the claim is upstream" 60 claimed
+check "where its volume is on one host" provision "$id" disk kwok-3
+writes() { [[ $(as parts get pod writer -o 'jsonpath={.status.phase}') == Running ]]; }
+eventually "the pod runs, though its Node has no such label" 90 writes
+expect "on that host" kwok-3 "$(upstream get pod writer -n "$id-default" -o 'jsonpath={.spec.nodeName}')"
 check_fails "nodes by name are not divided" 'spec.virtualNodes: divides a share' change parts '{"promoteResources":{"nodes":["kwok-1"]}}'
 check "fewer nodes" change parts '{"virtualNodes":2}'
 nodes_are() { [[ $(as parts get nodes -o name | sort | paste -sd' ') == "$1" ]]; }
@@ -53,6 +70,13 @@ eventually "has the cluster's name" 180 nodes_are "node/parts"
 require "a node with its own label" upstream label node kwok-1 zone=a
 require "a cluster with two nodes of its own alone" ctl cluster create first --node kwok-1 --node kwok-2 --exclusive --dns none
 eventually "has them" 60 condition_is first NodesReady "True Ready"
+keeps_off() { # a pod of a share that is made from then on
+  as parts delete pod apart --ignore-not-found >/dev/null && as parts run apart --image=registry.example/x >/dev/null || return 1
+  local end=$((SECONDS + 20)) found=
+  until found=$(upstream get pod apart -n "$id-default" -o json --ignore-not-found) && [[ -n $found ]]; do ((SECONDS < end)) || return 1; done
+  [[ $(jq -r '[.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[].matchFields[]? | select(.operator == "NotIn") | .values[]] | sort | join(" ")' <<<"$found") == "kwok-1 kwok-2" ]]
+}
+eventually "pods of a share keep off them" 60 keeps_off
 require "another one that asks for one of them, too" ctl cluster create second --node kwok-2 --node kwok-3 --dns none
 eventually "does not get it" 60 condition_is second NodesReady "False NodeTaken"
 expect_match "which it is told" 'virtual cluster default/first has node kwok-2 alone' "$(field second '.status.conditions[] | select(.type == "NodesReady").message')"
@@ -60,7 +84,7 @@ check "its kubeconfig" ctl cluster connect second --kubeconfig-file "$TMPDIR/sec
 second_has() { [[ $(as second get nodes -o name | sort | paste -sd' ') == "$1" ]]; }
 eventually "the rest works" 60 second_has node/kwok-3
 stop_zood KILL
-start_clusters
+start_clusters 'shared: {storage_classes: ["fast"]}'
 check "the kubeconfig at its new place" ctl cluster connect second --kubeconfig-file "$TMPDIR/second.kubeconfig"
 eventually "zood that was killed knows whose they are" 60 condition_is first NodesReady "True Ready"
 eventually "and whose not" 60 condition_is second NodesReady "False NodeTaken"

@@ -221,9 +221,6 @@ Result<MirrorWish> dress_object(const MirrorKind& kind, const json& object,
                 k_longest_namespace, space.size());
   auto annotations = plain_texts(object, "/metadata/annotations");
   annotations.erase(k_last_applied);
-  json keys = json::array();
-  for (const auto& each : annotations.items())
-    keys.push_back(each.key());
   MirrorWish out;
   out.object = {{"apiVersion", kind.group.empty() ? std::string(kind.version)
                                                   : fmt::format("{}/{}", kind.group, kind.version)},
@@ -244,7 +241,7 @@ Result<MirrorWish> dress_object(const MirrorKind& kind, const json& object,
   out.labels = {{k_id_label, terms.id}};
   out.annotations = {{k_uid_annotation, uid.empty() ? std::string(k_unborn) : uid},
                      {k_hash_annotation, out.hash},
-                     {k_keys_annotation, kube::text_of(keys)}};
+                     {k_keys_annotation, keys_text(out.object["metadata"])}};
   return out;
 }
 

@@ -14,7 +14,13 @@ using kube::Quantity;
 using nlohmann::json;
 
 constexpr int k_kubelet_port = 10250;
-/// Keys of labels and annotations that were taken from the host, in a JSON object of two lists.
+/// Of a share, as Kubernetes names it: that of zood's own machine, since a share has no hosts.
+#if defined(__aarch64__)
+constexpr const char* k_architecture = "arm64";
+#else
+constexpr const char* k_architecture = "amd64";
+#endif
+/// What was taken from the host: the keys of its labels, its taints, and whether it was cordoned.
 constexpr const char* k_host_keys = "virtual-cluster/from-host";
 /// Those that kube-controller-manager makes of conditions and of spec.unschedulable.
 constexpr std::array k_controllers_taints = {
@@ -27,17 +33,17 @@ constexpr std::array k_controllers_taints = {
 constexpr std::array k_node_info = {
     "architecture",     "bootID",    "containerRuntimeVersion", "kernelVersion", "kubeletVersion",
     "kubeProxyVersion", "machineID", "operatingSystem",         "osImage",       "systemUUID"};
-/// Of a host: what is about its storage, its cloud or its kubelet's own work.
+/// Of a host's labels: what is about its storage, its cloud or its kubelet's own work. Annotations
+/// stay all of them: agents of the platform write addresses and arguments into these.
 bool stays_on_host(const std::string& key) {
   return key.starts_with("kwok.x-k8s.io/") || key.starts_with("csi.volume.kubernetes.io/") ||
          key.starts_with("volumes.kubernetes.io/") || key.starts_with("kubeadm.") ||
-         key.starts_with("node.alpha.kubernetes.io/") || key.find("kubezoo.io/") != key.npos ||
-         key == "kubectl.kubernetes.io/last-applied-configuration";
+         key.starts_with("node.alpha.kubernetes.io/") || key.find("kubezoo.io/") != key.npos;
 }
 
-json kept_texts_of(const json& host, const char* pointer) {
+json kept_labels_of(const json& host) {
   json out = json::object();
-  for (const auto& [key, value] : kube::texts_at(host, pointer))
+  for (const auto& [key, value] : kube::texts_at(host, "/metadata/labels"))
     if (!stays_on_host(key)) out[key] = value;
   return out;
 }
@@ -127,19 +133,14 @@ Capacity share_part(const Capacity& capacity, unsigned count, unsigned number) {
 json named_node(const json& host, const Capacity& allocatable) {
   const auto name = kube::text_at(host, "/metadata/name");
   auto out = base(name, "named");
-  auto labels = kept_texts_of(host, "/metadata/labels");
-  auto annotations = kept_texts_of(host, "/metadata/annotations");
+  auto labels = kept_labels_of(host);
   const auto taints = taints_of(host, false);
   const json::json_pointer cordon("/spec/unschedulable");
   const bool cordoned = host.contains(cordon) && host.at(cordon) == true;
-  const json keys = {{"annotations", keys_of(annotations)},
-                     {"labels", keys_of(labels)},
-                     {"taints", taints},
-                     {"unschedulable", cordoned}};
-  annotations[k_host_keys] = kube::text_of(keys);
+  const json taken = {{"labels", keys_of(labels)}, {"taints", taints}, {"unschedulable", cordoned}};
+  out["metadata"]["annotations"][k_host_keys] = kube::text_of(taken);
   labels[k_node_label] = "named";
   out["metadata"]["labels"] = std::move(labels);
-  out["metadata"]["annotations"] = std::move(annotations);
   if (!taints.empty()) out["spec"]["taints"] = taints;
   if (cordoned) out["spec"]["unschedulable"] = true;
   auto& status = out["status"];
@@ -170,7 +171,7 @@ json share_node(const std::string& name, const Capacity& capacity, const std::st
   auto out = base(name, "share");
   auto& labels = out["metadata"]["labels"];
   labels["kubernetes.io/os"] = labels["beta.kubernetes.io/os"] = "linux";
-  labels["kubernetes.io/arch"] = labels["beta.kubernetes.io/arch"] = "amd64";
+  labels["kubernetes.io/arch"] = labels["beta.kubernetes.io/arch"] = k_architecture;
   auto& status = out["status"];
   status["capacity"] = status["allocatable"] = quantities(capacity);
   status["conditions"] = {
@@ -181,7 +182,7 @@ json share_node(const std::string& name, const Capacity& capacity, const std::st
   status["nodeInfo"] = {{"kubeletVersion", "v" + version},
                         {"kubeProxyVersion", ""},
                         {"operatingSystem", "linux"},
-                        {"architecture", "amd64"},
+                        {"architecture", k_architecture},
                         {"osImage", "a share of the upstream"},
                         {"kernelVersion", ""},
                         {"containerRuntimeVersion", ""},

@@ -70,6 +70,22 @@ bool is_upstreams(const json& source) {
          (source.contains("clusterTrustBundle") || source.contains("podCertificate"));
 }
 
+/// Of these a bundle that is optional is left out. Code::invalid: another one, without which the
+/// containers would start all the same, and miss its files.
+Result<void> check_projected(const json& pod) {
+  for (const auto& volume : kube::list_at(pod, "/spec/volumes"))
+    for (const auto& source : kube::list_at(volume, "/projected/sources")) {
+      const json::json_pointer optional("/clusterTrustBundle/optional");
+      const bool left_out = source.contains(optional) && source.at(optional) == true;
+      if (is_upstreams(source) && !left_out)
+        return fail(Code::invalid,
+                    "spec.volumes: {} has a {}, which pods of a virtual cluster cannot have",
+                    kube::text_at(volume, "/name"),
+                    source.contains("podCertificate") ? "podCertificate" : "clusterTrustBundle");
+    }
+  return {};
+}
+
 /// Kubelets would tell containers of the upstream's API server.
 void name_api(json& container, const std::string& address) {
   if (address.empty() || !container.is_object()) return;
@@ -129,7 +145,8 @@ std::set<std::string> dress_volumes(json& spec, const std::string& pod) {
   return dropped;
 }
 
-/// Which nodes: the one that the cluster has chosen, or any.
+/// Which nodes: the one that the cluster has chosen, or any. What pods of the cluster are to be
+/// apart from is asked once more upstream, where one that was deleted by force may run on.
 void dress_affinity(json& spec, const std::string& node, bool named_node) {
   json affinity = at(spec, "affinity").is_object() ? spec["affinity"] : json::object();
   affinity.erase("nodeAffinity");
@@ -138,6 +155,8 @@ void dress_affinity(json& spec, const std::string& node, bool named_node) {
             ["nodeSelectorTerms"] = {
                 {{"matchFields",
                   {{{"key", "metadata.name"}, {"operator", "In"}, {"values", {node}}}}}}};
+    // By labels of Nodes that the cluster's users have set, and hosts do not have, perhaps.
+    affinity.erase("podAffinity");
   } else if (auto& apart = at(affinity, "podAntiAffinity"); apart.is_object()) {
     // In the cluster all of them are on the one node of its share, and are so by its scheduler's
     // leave.
@@ -152,6 +171,25 @@ void dress_affinity(json& spec, const std::string& node, bool named_node) {
     spec.erase("affinity");
   else
     spec["affinity"] = std::move(affinity);
+}
+
+/// In the cluster a share has no hosts over which pods could be spread: upstream does that, as well
+/// as it can. Kubernetes takes one constraint for each topologyKey
+/// (validateTopologySpreadConstraints of pkg/apis/core/validation), and minDomains of those alone
+/// that must hold.
+void dress_spread(json& spec, bool named_node) {
+  const auto wished = kube::list_at(json{{"spec", spec}}, "/spec/topologySpreadConstraints");
+  spec.erase("topologySpreadConstraints");
+  if (named_node) return;
+  std::set<std::string> keys;
+  json out = json::array();
+  for (auto each : wished) {
+    if (!each.is_object() || !keys.insert(kube::text_at(each, "/topologyKey")).second) continue;
+    each["whenUnsatisfiable"] = "ScheduleAnyway";
+    each.erase("minDomains");
+    out.push_back(std::move(each));
+  }
+  if (!out.empty()) spec["topologySpreadConstraints"] = std::move(out);
 }
 
 /// Taints would not do: a tenant's pod may tolerate all of them. Kubernetes takes one value for
@@ -270,15 +308,31 @@ json plain_texts(const json& object, const char* pointer) {
   return out;
 }
 
+std::string keys_text(const json& metadata) {
+  json out = json::object();
+  for (const char* texts : {"annotations", "labels"}) {
+    auto& keys = out[texts] = json::array();
+    for (const auto& each : metadata[texts].items())
+      keys.push_back(each.key());
+  }
+  return kube::text_of(out);
+}
+
 void put_texts(json& metadata, const json& wish, std::string_view known) {
-  metadata["labels"] = wish["labels"];
-  auto& annotations = metadata["annotations"];
-  if (!annotations.is_object()) annotations = json::object();
   const auto before = json::parse(known, nullptr, false);
-  if (before.is_array())
-    for (const auto& key : before)
-      if (key.is_string()) annotations.erase(key.get<std::string>());
-  annotations.update(wish["annotations"]);
+  for (const char* texts : {"annotations", "labels"}) {
+    auto& there = metadata[texts];
+    if (!there.is_object()) there = json::object();
+    // A list is of a version that wrote down annotations alone, and had all labels for itself.
+    const bool of_labels = texts == std::string_view("labels");
+    if (before.is_array() && of_labels) there.clear();
+    const auto keys = before.is_array() && !of_labels
+                          ? before
+                          : kube::list_at(before, fmt::format("/{}", texts).c_str());
+    for (const auto& key : keys)
+      if (key.is_string()) there.erase(key.get<std::string>());
+    there.update(wish[texts]);
+  }
 }
 
 Result<Dressed> dress(const json& pod, const DressTerms& terms) {
@@ -292,6 +346,7 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
     return fail(Code::invalid, "spec.resourceClaims: devices cannot be claimed in a virtual "
                                "cluster: ask for them by resources, such as nvidia.com/gpu");
   ZOO_TRY_VOID(check_lists(pod));
+  ZOO_TRY_VOID(check_projected(pod));
   Dressed out;
   auto spec = pod["spec"];
   const auto account = kube::text_at(pod, "/spec/serviceAccountName");
@@ -311,14 +366,14 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
   out.gates = gates_of(pod);
   for (const char* key :
        {"nodeName", "schedulerName", "priority", "priorityClassName", "preemptionPolicy",
-        "overhead", "nodeSelector", "topologySpreadConstraints", "serviceAccount",
-        "ephemeralContainers", "schedulingGates"})
+        "overhead", "nodeSelector", "serviceAccount", "ephemeralContainers", "schedulingGates"})
     spec.erase(key);
   const auto priority_class = kube::text_at(pod, "/spec/priorityClassName");
   const auto kept = static_cast<std::size_t>(translate::Overlay::priority_class);
   if (terms.shared && terms.shared->classes[kept].contains(priority_class))
     spec["priorityClassName"] = priority_class;
   dress_affinity(spec, node, terms.named_node);
+  dress_spread(spec, terms.named_node);
   spec["serviceAccountName"] = "default";
   spec["automountServiceAccountToken"] = false;
 
@@ -327,9 +382,6 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
   annotations[k_own_uid] = uid;
   annotations[k_own_account] = account.empty() ? "default" : account;
   annotations[k_own_node] = node;
-  json keys = json::array();
-  for (const auto& each : annotations.items())
-    keys.push_back(each.key());
   out.pod = {{"apiVersion", "v1"},
              {"kind", "Pod"},
              {"metadata",
@@ -339,8 +391,9 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
                {"annotations", std::move(annotations)}}},
              {"spec", std::move(spec)}};
   out.labels = {{k_id_label, terms.id}};
-  out.annotations = {
-      {k_uid_annotation, uid}, {k_node_annotation, node}, {k_keys_annotation, kube::text_of(keys)}};
+  out.annotations = {{k_uid_annotation, uid},
+                     {k_node_annotation, node},
+                     {k_keys_annotation, keys_text(out.pod["metadata"])}};
   out.hash = hash_of(out);
   out.annotations[k_hash_annotation] = out.hash;
   dress_dns(out.pod["spec"], space, terms.dns);

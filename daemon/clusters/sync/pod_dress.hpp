@@ -17,8 +17,8 @@ namespace zoo::clusters::sync {
 // names: translate::rewrite() refuses them inward.
 inline constexpr const char* k_hash_annotation = "clusters.zoo.kubezoo.io/hash";
 inline constexpr const char* k_node_annotation = "clusters.zoo.kubezoo.io/node";
-/// The keys of the annotations that come from the cluster, in a JSON list: what is taken away there
-/// is taken away here, and what somebody else has added stays.
+/// The keys of the annotations and labels that come from the cluster, as keys_text() has them: what
+/// is taken away there is taken away here, and what somebody else has added stays.
 inline constexpr const char* k_keys_annotation = "clusters.zoo.kubezoo.io/annotations";
 /// The label by which upstream's pods of all clusters are followed: the cluster's ID.
 inline constexpr const char* k_id_label = "clusters.zoo.kubezoo.io/id";
@@ -31,9 +31,12 @@ inline constexpr const char* k_own_node = "virtual-cluster/node";
 
 /// Labels or annotations of the cluster's, at a JSON pointer, without those that are zood's.
 nlohmann::json plain_texts(const nlohmann::json& object, const char* pointer);
+/// The value of k_keys_annotation of an object with the labels and annotations of `metadata`: a
+/// JSON object of their keys.
+std::string keys_text(const nlohmann::json& metadata);
 /// Gives the metadata of an object upstream the labels and annotations of `wish`, metadata as well.
-/// `known`: the value of k_keys_annotation there, which names the annotations that zood has put
-/// there before; others stay.
+/// `known`: the value of k_keys_annotation there, which names what zood has put there before; what
+/// others have added stays.
 void put_texts(nlohmann::json& metadata, const nlohmann::json& wish, std::string_view known);
 
 struct DressTerms {

@@ -4,8 +4,10 @@
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/tenants/footprint.hpp"
 
 #include <array>
+#include <vector>
 
 namespace zoo::clusters::sync {
 namespace {
@@ -13,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* k_volumes_path = "/api/v1/persistentvolumes";
+constexpr std::size_t k_most_volumes = 20'000; ///< that are looked at: more than it has claims
 constexpr const char* k_selected_node = "volume.kubernetes.io/selected-node";
 /// Names the class, even if it is empty, whatever the specification says
 /// (GetPersistentVolumeClaimClass of k8s.io/component-helpers).
@@ -38,7 +41,7 @@ Result<void> patch_volume(upstream::ControlApi& api, const json& volume, const c
 
 } // namespace
 
-json shown_volume(const json& upstream, const json& claim) {
+json shown_volume(const json& upstream, const json& claim, bool named_node) {
   const auto name = kube::text_at(upstream, "/metadata/name");
   json spec = {{"persistentVolumeReclaimPolicy", "Retain"},
                {"csi", {{"driver", "virtual-cluster.zood"}, {"volumeHandle", name}}},
@@ -49,8 +52,10 @@ json shown_volume(const json& upstream, const json& claim) {
                  {"name", kube::text_at(claim, "/metadata/name")},
                  {"uid", kube::text_at(claim, "/metadata/uid")}}}};
   const auto theirs = upstream.value("spec", json::object());
-  for (const char* key :
-       {"capacity", "accessModes", "storageClassName", "volumeMode", "nodeAffinity"})
+  std::vector<const char*> kept{"capacity", "accessModes", "storageClassName", "volumeMode"};
+  // A share has none of the hosts' labels; upstream's scheduler looks at the volume itself.
+  if (named_node) kept.push_back("nodeAffinity");
+  for (const char* key : kept)
     if (const auto found = theirs.find(key); found != theirs.end() && !found->is_null())
       spec[key] = *found;
   return {{"apiVersion", "v1"},
@@ -126,7 +131,7 @@ Result<void> keep_volume(const SyncRoom& room, const json& claim, const json& th
   if (kube::text_at(*volume, "/spec/claimRef/uid") != kube::text_at(there, "/metadata/uid"))
     return fail(Code::unavailable, "volume {} is not bound to its claim yet", name);
   const auto lease = room.own.take();
-  const auto wanted = shown_volume(*volume, claim);
+  const auto wanted = shown_volume(*volume, claim, room.terms().named_node);
   const auto made = (*lease).create(k_volumes_path, wanted);
   // Nobody else in the cluster says so: its binder is switched off.
   if (made) return patch_volume(*lease, *made, "/status", {{"status", {{"phase", "Bound"}}}});
@@ -146,9 +151,22 @@ Result<void> sweep_volumes(const SyncRoom& room, std::string& swept) {
   const WorkTime time;
   const auto last = std::exchange(swept, "");
   const auto lease = room.own.take();
-  ZOO_TRY(const auto list,
-          (*lease).get(kube::with_query(k_volumes_path, {{"labelSelector", k_volume_label}})));
-  for (const auto& volume : kube::list_at(list, "/items")) {
+  // What of them is looked at: the cluster's users may write as much into one as they like.
+  std::vector<json> volumes;
+  const auto read = tenants::range_objects(
+      *lease, k_volumes_path, {}, 0, k_most_volumes, false, {{"labelSelector", k_volume_label}},
+      [&volumes](const json& volume) {
+        volumes.push_back({{"metadata",
+                            {{"name", kube::text_at(volume, "/metadata/name")},
+                             {"uid", kube::text_at(volume, "/metadata/uid")}}},
+                           {"spec",
+                            {{"claimRef",
+                              {{"namespace", kube::text_at(volume, "/spec/claimRef/namespace")},
+                               {"name", kube::text_at(volume, "/spec/claimRef/name")},
+                               {"uid", kube::text_at(volume, "/spec/claimRef/uid")}}}}}});
+      });
+  if (!read) return fail(read.error());
+  for (const auto& volume : volumes) {
     const auto name = kube::text_at(volume, "/metadata/name");
     if (name <= last) continue;
     if (time.over()) return {};

@@ -17,8 +17,10 @@ namespace zoo::clusters::sync {
 inline constexpr const char* k_volume_label = "virtual-cluster/of-upstream";
 
 /// The cluster's, of upstream's and of the claim in the cluster. Where its data is stays
-/// upstream's: nobody in the cluster mounts it. Pure.
-nlohmann::json shown_volume(const nlohmann::json& upstream, const nlohmann::json& claim);
+/// upstream's: nobody in the cluster mounts it. `named_node`: the cluster has Nodes of upstream's
+/// names, to which the volume may be bound; a share is a Node without any label of its hosts. Pure.
+nlohmann::json shown_volume(const nlohmann::json& upstream, const nlohmann::json& claim,
+                            bool named_node);
 
 // Rows of the table of kinds for PersistentVolumeClaims (mirror_kind.hpp). Pure.
 

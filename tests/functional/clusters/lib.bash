@@ -156,9 +156,11 @@ spec:
 YAML
 }
 
-# provision ID CLAIM: makes the volume of a claim of class `fast` in the cluster's namespace default, as upstream's provisioner would.
+# provision ID CLAIM [NODE]: makes the volume of a claim of class `fast` in the cluster's namespace default, as upstream's provisioner
+# would; of one that is on that node.
 provision() {
-  local uid
+  local uid place=null
+  [[ -z ${3:-} ]] || place="{required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [$3]}]}]}}"
   uid=$(upstream get pvc -n "$1-default" "$2" -o 'jsonpath={.metadata.uid}')
   upstream apply -f - >/dev/null <<YAML
 apiVersion: v1
@@ -171,6 +173,7 @@ spec:
   storageClassName: fast
   nfs: {server: secret-server-of-the-host, path: /}
   claimRef: {apiVersion: v1, kind: PersistentVolumeClaim, namespace: $1-default, name: $2, uid: $uid}
+  nodeAffinity: $place
 YAML
 }
 

@@ -117,7 +117,7 @@ TEST_CASE("new: what upstream sets itself, or is zood's, is left out") {
       wish.object.dump() ==
       R"({"apiVersion":"v1","data":{"a":"1"},"immutable":true,"kind":"ConfigMap","metadata":{"annotations":{"n":"1"},"labels":{"app":"web"},"name":"a","namespace":"default"}})");
   CHECK(wish.annotations[k_uid_annotation] == "v1");
-  CHECK(wish.annotations[k_keys_annotation] == R"(["n"])");
+  CHECK(wish.annotations[k_keys_annotation] == R"({"annotations":["n"],"labels":["app"]})");
   CHECK(wish.labels[k_id_label] == "clu5t3");
   CHECK(wish.hash.size() == 16);
 }
@@ -579,6 +579,20 @@ TEST_CASE("a pod's tokens are the cluster's, in a Secret of the pod's") {
     many["volumes"].push_back(
         json::parse(R"({"projected":{"sources":[{"serviceAccountToken":{}}]}})"));
   CHECK_FALSE(dress_tokens(many, "s"));
+  json one = json::parse(
+      R"({"spec":{"volumes":[{"projected":{"sources":[{"serviceAccountToken":{}}]}}]}})");
+  auto& wanted = one["spec"]["volumes"][0]["projected"]["sources"][0]["serviceAccountToken"];
+  wanted["audience"] = std::string(k_longest_audience, 'a');
+  CHECK(token_bytes(one) == 2048 + 2 * k_longest_audience);
+  auto spec = one["spec"];
+  CHECK(dress_tokens(spec, "s"));
+  wanted["audience"] = std::string(k_longest_audience + 1, 'a');
+  spec = one["spec"];
+  const auto refused = dress_tokens(spec, "s");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message() ==
+        "spec.volumes: an audience of a token has 1024 bytes at most, and this one has 1025");
+  CHECK(token_bytes(json::parse(R"({"spec":{}})")) == 0);
 }
 
 TEST_CASE("the hook asks zood about Services, and goes on without an answer") {
@@ -703,15 +717,17 @@ TEST_CASE("pvc: status lost, bound, pending") {
 }
 
 TEST_CASE("pv: the cluster's is bound to its claim, and does not say where the data is") {
-  const auto volume =
-      shown_volume(json::parse(R"({"metadata":{"name":"pvc-1"},"spec":{"capacity":{"storage":"1Gi"},
-        "nfs":{"server":"host"},"nodeAffinity":{"required":{}},"claimRef":{"uid":"p1"},"persistentVolumeReclaimPolicy":"Delete"}})"),
-                   object_of("{}"));
+  const auto upstream = json::parse(
+      R"({"metadata":{"name":"pvc-1"},"spec":{"capacity":{"storage":"1Gi"},
+        "nfs":{"server":"host"},"nodeAffinity":{"required":{}},"claimRef":{"uid":"p1"},"persistentVolumeReclaimPolicy":"Delete"}})");
+  const auto volume = shown_volume(upstream, object_of("{}"), true);
   CHECK(volume["spec"]["claimRef"]["uid"] == "v1");
   CHECK(volume["spec"]["claimRef"]["namespace"] == "default");
   CHECK(volume["spec"]["capacity"]["storage"] == "1Gi");
   CHECK(volume["spec"].contains("nodeAffinity"));
   CHECK(volume.dump().find("host") == std::string::npos);
+  // The Node of a share has none of the labels by which upstream's nodes are told apart.
+  CHECK_FALSE(shown_volume(upstream, object_of("{}"), false)["spec"].contains("nodeAffinity"));
 }
 
 TEST_CASE("storageclass, priorityclass: public ones are shown, without their parameters") {

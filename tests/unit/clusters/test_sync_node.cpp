@@ -16,7 +16,7 @@ kube::Quantity n(const char* text) {
 
 json host() {
   return json::parse(R"({"metadata":{"name":"n1","uid":"u","labels":{"zone":"a","kubeadm.x/y":"1"},
-      "annotations":{"kwok.x-k8s.io/node":"fake","note":"1"}},
+      "annotations":{"k3s.io/node-args":"[\"--server\",\"https://10.0.0.1:6443\"]","note":"1"}},
     "spec":{"providerID":"kwok://n1","podCIDR":"10.1.0.0/24","unschedulable":true,
       "taints":[{"key":"gpu","effect":"NoSchedule"},{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]},
     "status":{"capacity":{"cpu":"8","memory":"16Gi","pods":"110"},"allocatable":{"cpu":"8","memory":"16Gi","pods":"110"},
@@ -30,8 +30,9 @@ json host() {
 TEST_CASE("a named node is as its host, without what is the host's own") {
   const auto node = named_node(host(), {{"cpu", n("3")}});
   CHECK(node["metadata"]["labels"].dump() == R"({"virtual-cluster/node":"named","zone":"a"})");
-  CHECK(node["metadata"]["annotations"]["note"] == "1");
-  CHECK_FALSE(node["metadata"]["annotations"].contains("kwok.x-k8s.io/node"));
+  CHECK(
+      node["metadata"]["annotations"].dump() ==
+      R"j({"virtual-cluster/from-host":"{\"labels\":[\"zone\"],\"taints\":[{\"effect\":\"NoSchedule\",\"key\":\"gpu\"}],\"unschedulable\":true}"})j");
   CHECK(node["spec"].dump() ==
         R"({"taints":[{"effect":"NoSchedule","key":"gpu"}],"unschedulable":true})");
   const auto& status = node["status"];
@@ -86,10 +87,15 @@ TEST_CASE("labels that a host has lost are lost in the cluster, and no others") 
   current["metadata"]["labels"]["own"] = "1";
   auto changed = host();
   changed["metadata"]["labels"].erase("zone");
-  changed["metadata"]["annotations"].erase("note");
+  // A version before has taken annotations of hosts, too.
+  current["metadata"]["annotations"] = {
+      {"note", "1"},
+      {"mine", "2"},
+      {"virtual-cluster/from-host", R"({"annotations":["note"],"labels":["zone"]})"}};
   const auto kept = kept_node(current, named_node(changed, {}));
   CHECK(kept["metadata"]["labels"].dump() == R"({"own":"1","virtual-cluster/node":"named"})");
   CHECK_FALSE(kept["metadata"]["annotations"].contains("note"));
+  CHECK(kept["metadata"]["annotations"]["mine"] == "2");
   CHECK(kept_node(kept, named_node(changed, {})) == kept);
 }
 

@@ -84,12 +84,25 @@ TEST_CASE("new Pod: what upstream sets itself, or the cluster has decided, is le
 TEST_CASE("a pod is held to its node by an affinity, which upstream's scheduler looks at") {
   const auto wish = dressed(pod_of(
       R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}},
+          "podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"a-label-of-the-cluster"}]},
           "podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}}})"));
   const auto& affinity = wish.pod["spec"]["affinity"];
   CHECK(
       affinity["nodeAffinity"].dump() ==
       R"({"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]}})");
   CHECK(affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"].size() == 1);
+  CHECK_FALSE(affinity.contains("podAffinity"));
+}
+
+TEST_CASE("pods of a share are spread over hosts where upstream can") {
+  const auto pod = pod_of(R"({"topologySpreadConstraints":[
+    {"topologyKey":"kubernetes.io/hostname","maxSkew":1,"whenUnsatisfiable":"DoNotSchedule","minDomains":2,
+     "labelSelector":{"matchLabels":{"app":"web"}}},
+    {"topologyKey":"kubernetes.io/hostname","maxSkew":2,"whenUnsatisfiable":"ScheduleAnyway"}]})");
+  CHECK(
+      dressed(pod, false).pod["spec"]["topologySpreadConstraints"].dump() ==
+      R"([{"labelSelector":{"matchLabels":{"app":"web"}},"maxSkew":1,"topologyKey":"kubernetes.io/hostname","whenUnsatisfiable":"ScheduleAnyway"}])");
+  CHECK_FALSE(dressed(pod).pod["spec"].contains("topologySpreadConstraints"));
 }
 
 TEST_CASE("a pod of a share goes where upstream wants, apart from others where it can") {
@@ -139,7 +152,7 @@ TEST_CASE("no credential of the upstream comes into a pod") {
     "volumes":[{"name":"kube-api-access-x","projected":{"sources":[{"serviceAccountToken":{"path":"token"}},
                   {"configMap":{"name":"kube-root-ca.crt"}},{"downwardAPI":{"items":[]}}]}},
                {"name":"own","projected":{"sources":[{"serviceAccountToken":{"path":"t"}},{"configMap":{"name":"c"}}]}},
-               {"name":"only","projected":{"sources":[{"podCertificate":{}},{"clusterTrustBundle":{}}]}},
+               {"name":"only","projected":{"sources":[{"clusterTrustBundle":{"name":"b","optional":true}}]}},
                {"name":"data","emptyDir":{}}],
     "containers":[{"name":"c","volumeMounts":[{"name":"kube-api-access-x","mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"},
                   {"name":"own","mountPath":"/own"},{"name":"only","mountPath":"/only"},{"name":"data","mountPath":"/data"}]}],
@@ -155,6 +168,22 @@ TEST_CASE("no credential of the upstream comes into a pod") {
   CHECK(spec["containers"][0]["volumeMounts"].size() == 3);
   CHECK_FALSE(spec["initContainers"][0].contains("volumeMounts"));
   CHECK(kube::text_of(wish.pod).find("erviceAccountToken\":{") == std::string::npos);
+}
+
+TEST_CASE("what containers would miss is refused, and not left out") {
+  const auto refused = [](const char* source) {
+    const auto wish =
+        dress(pod_of(fmt::format(R"({{"volumes":[{{"name":"v","projected":{{"sources":[{}]}}}}]}})",
+                                 source)
+                         .c_str()),
+              terms_of(true));
+    return wish ? std::string() : wish.error().message();
+  };
+  CHECK(refused(R"({"podCertificate":{"signerName":"x"}})") ==
+        "spec.volumes: v has a podCertificate, which pods of a virtual cluster cannot have");
+  CHECK(refused(R"({"clusterTrustBundle":{"name":"b"}})") ==
+        "spec.volumes: v has a clusterTrustBundle, which pods of a virtual cluster cannot have");
+  CHECK(refused(R"({"clusterTrustBundle":{"name":"b","optional":true}})").empty());
 }
 
 TEST_CASE("containers are told of the cluster's API server, unless they say another thing") {
@@ -366,7 +395,7 @@ TEST_CASE("a pod goes upstream by the rules and the proof of what tenants write 
   auto pod = pod_of(
       R"({"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
           [{"topologyKey":"zone","namespaces":["other"],"namespaceSelector":{}}]}}})");
-  const auto body = pod_in(mapping(), dressed(pod));
+  const auto body = pod_in(mapping(), dressed(pod, false));
   REQUIRE(body);
   CHECK((*body)["metadata"]["namespace"] == "clu5t3-default");
   CHECK((*body)["metadata"]["annotations"][k_uid_annotation] == "v1");
@@ -404,6 +433,7 @@ TEST_CASE("what may change later is changed, and what upstream has added stays")
   const auto before = dressed(pod_of("{}", R"({"annotations":{"old":"1"},"labels":{"a":"1"}})"));
   auto there = before.pod;
   there["metadata"]["annotations"]["added/by"] = "upstream";
+  there["metadata"]["labels"]["mesh"] = "on";
   there["metadata"]["resourceVersion"] = "9";
   there["spec"]["containers"].push_back({{"name", "sidecar"}, {"image", "s:1"}});
   there["spec"]["tolerations"] = {{{"key", "theirs"}}};
@@ -412,7 +442,9 @@ TEST_CASE("what may change later is changed, and what upstream has added stays")
       R"({"annotations":{"new":"2"},"labels":{"b":"2"}})"));
   const auto next =
       dressed_again(there, wish, before.annotations[k_keys_annotation].get<std::string>());
-  CHECK(next["metadata"]["labels"] == json{{"b", "2"}});
+  CHECK(next["metadata"]["labels"] == json{{"b", "2"}, {"mesh", "on"}});
+  // A version before wrote down which annotations were the cluster's, and had all labels.
+  CHECK(dressed_again(there, wish, R"(["old"])")["metadata"]["labels"] == json{{"b", "2"}});
   CHECK_FALSE(next["metadata"]["annotations"].contains("old"));
   CHECK(next["metadata"]["annotations"]["new"] == "2");
   CHECK(next["metadata"]["annotations"]["added/by"] == "upstream");

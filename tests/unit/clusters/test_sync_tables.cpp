@@ -70,7 +70,8 @@ TEST_CASE("TestCheckDWKVEquality") {
     CAPTURE(row.name);
     const auto wish = wish_of(pod_with(json::object(), {{"annotations", parsed(row.own)}}));
     const auto there = pod_with(json::object(), {{"annotations", parsed(row.super)}});
-    auto next = dressed_again(there, wish, row.known)["metadata"]["annotations"];
+    const auto known = json{{"annotations", parsed(row.known)}}.dump();
+    auto next = dressed_again(there, wish, known)["metadata"]["annotations"];
     for (const char* own : {k_own_namespace, k_own_uid, k_own_account, k_own_node})
       next.erase(own);
     CHECK(next == parsed(row.next));
