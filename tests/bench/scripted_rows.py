@@ -9,6 +9,8 @@ import contextlib
 import json
 import os
 import pathlib
+import re
+import signal
 import subprocess
 import time
 
@@ -162,6 +164,36 @@ class Rows(cluster_rows.Rows):
         for space in spaces:
             upstream.ask("DELETE", f"/api/v1/namespaces/{space}")
         return {"direct": direct, "zood": through}
+
+    def row_cluster_killed(self):
+        """zood killed beside a cluster with so many pods: until it has compared them all; the look at upstream's pods in that"""
+        out = {}
+        for count in (40,) if self.options.short else (2000, 10000):
+            name = f"killed-{count}"
+            made = self.make_pods(self.make_clusters([name], count + 10), count, "many")
+            self.calm()
+            identity = self.get(name)["status"]["id"]
+            os.kill(self.zood, signal.SIGKILL)
+            os.waitpid(self.zood, 0)
+            log = self.tmp / "zood.log"
+            told = log.stat().st_size
+            begun = time.monotonic()
+            self.start_zood("zood", "--log-level", "debug")
+            looks = []
+
+            def compared():
+                with open(log, encoding="utf-8", errors="replace") as text:
+                    text.seek(told)
+                    looks[:] = re.findall(rf"{identity}: patrol: (\d+) pods upstream, (\d+) to be looked at, in (\d+) ms", text.read())
+                return looks and self.all_backlog() == 0 and self.condition(name, "Synced")
+
+            self.until("all is compared", compared, 600)
+            there, other, took = map(int, looks[-1])
+            if there < made["pods"]:
+                raise RuntimeError(f"upstream has {there} pods")
+            out[f"{count} pods"] = {"caught_up_s": round(time.monotonic() - begun, 2), "patrol_ms": took, "to_be_looked_at": other}
+            self.remove_clusters([name])
+        return {"zood": out}
 
     @staticmethod
     def figures(made):

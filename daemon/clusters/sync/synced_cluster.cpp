@@ -525,6 +525,7 @@ Result<SyncedCluster::Next> SyncedCluster::sweep() {
 /// Everything that upstream has of the cluster is compared with what is known.
 Result<SyncedCluster::Next> SyncedCluster::patrol() {
   if (!listed_) return Next{k_not_known};
+  const auto begun = FairQueue::Clock::now();
   ZOO_TRY_VOID(room_.known(Store::cluster));
   const auto lease = upstream_.take();
   ZOO_TRY_VOID(known_store(*lease, Store::upstream));
@@ -550,8 +551,9 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
   ZOO_TRY_VOID(sweep_namespaces(*lease));
   ZOO_TRY_VOID(tokens_.patrol());
   queue_.add(id_, "k/", Lane::first);
-  log::debug("clusters", "{}: patrol: {} pods upstream, {} to be looked at", id_, seen.size(),
-             drift);
+  log::debug("clusters", "{}: patrol: {} pods upstream, {} to be looked at, in {} ms", id_,
+             seen.size(), drift,
+             std::chrono::duration_cast<milliseconds>(FairQueue::Clock::now() - begun).count());
   set_trouble(upstream_trouble_, {});
   return Next{reconcile::jittered(parts_.patrol)};
 }
