@@ -163,7 +163,7 @@ struct Zood::Impl {
   bool namespaces_are_furnished() const;
   bool too_stale() const;    ///< as replicas.max_stale has it; any thread
   bool shares_store() const; ///< may other zoods have it open, too?
-  /// Whether it is read what the upstream serves and whose its namespaces are. Lists over all
+  /// Has zood read what the upstream serves, and whose its namespaces are? Lists over all
   /// namespaces need both, and are answered 503 until then. Any thread, never blocks.
   bool knows_upstream() const;
   std::string why_not_ready() const; ///< "" = ready; any thread, never blocks

@@ -58,6 +58,9 @@ private:
                              "its API server answers {} when asked for its "
                              "Services",
                              answer->head.status));
+          if (!looked_ && !pace_.may())
+            return tell(fail(Code::unavailable, "{}", k_large_services));
+          looked_ = true; // what follows is in the same rest
           // Kept, since what it belongs to goes with the call.
           const auto then = next;
           const auto before = thread_time();
@@ -85,6 +88,7 @@ private:
 
   upstream::Caller& api_;
   LookPace& pace_;
+  bool looked_ = false;
   const std::uint16_t port_;
   const ClusterServices::Done done_;
   std::unique_ptr<upstream::BufferedCall> call_;

@@ -30,6 +30,10 @@ std::optional<ServicePort> service_port(const nlohmann::json& list, std::uint16_
 /// most. Pure.
 std::vector<net::Address> ready_endpoints(const nlohmann::json& list, const std::string& port);
 
+/// Why none is looked at.
+inline constexpr const char* k_large_services =
+    "Services of this virtual cluster that are looked at are large; try again";
+
 /// Where ClusterIPs of one virtual cluster lead, as its API server says when they are asked for. On
 /// its loop.
 class ClusterServices {

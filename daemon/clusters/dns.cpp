@@ -29,13 +29,13 @@ constexpr std::array<Kind, 6> k_kinds = {{
     {"Service", "/api/v1/namespaces/kube-system/services"},
 }};
 
-/// A kubelet writes the pod's namespace upstream into its /etc/hosts, and so into what the pod
-/// finds to be its own full name where its Service is headless (`hostname -f`): that leads to the
-/// pod, too.
+/// Names of a namespace as it is upstream, of pods and of Services, are answered as those of the
+/// cluster's. A kubelet writes such a name into the /etc/hosts of a pod of a headless Service, and
+/// so it is what the pod takes for its own full name (`hostname -f`).
 constexpr const char* k_rewrite =
-    "    rewrite stop name regex (.+)\\.{0}-([^.]+)\\.svc\\.cluster\\.local "
+    "    rewrite stop name regex ^(.+)\\.{0}-([^.]+)\\.svc\\.cluster\\.local\\.?$ "
     "{{1}}.{{2}}.svc.cluster.local answer auto\n";
-constexpr std::string_view k_rewrite_mark = "@REWRITE@";
+constexpr std::string_view k_rewrite_mark = "@REWRITE@", k_rewrite_begin = "    rewrite stop ";
 
 /// As Kubernetes' own manifests have them (cluster/addons/dns/coredns, kubeadm's).
 constexpr const char* k_objects = R"json([
@@ -96,6 +96,17 @@ std::string wish_of(const json& object) {
   return found == annotations.end() ? std::string() : found->second;
 }
 
+std::string rules_of(const json& object) { return kube::text_at(object, "/data/Corefile"); }
+
+/// Are the rules of CoreDNS what zood wants, or what a version before has written, which did not
+/// rewrite? Else the cluster's administrators have changed them, and they stay.
+bool is_written_by_zood(const json& there, const json& wanted) {
+  auto before = rules_of(wanted);
+  const auto begin = before.find(k_rewrite_begin);
+  before.erase(begin, before.find('\n', begin) + 1 - begin);
+  return rules_of(there) == rules_of(wanted) || rules_of(there) == before;
+}
+
 Result<void> keep(kube::KubeClient& api, const DnsObject& wanted) {
   const auto there = api.get(wanted.path());
   if (!there && there.error().code() == Code::not_found) {
@@ -113,6 +124,8 @@ Result<void> keep(kube::KubeClient& api, const DnsObject& wanted) {
   if (wish_of(*there) == wish_of(wanted.object)) return {};
   auto next = wanted.object;
   if (kind == "Deployment") next["spec"].erase("replicas"); // which anybody may have scaled
+  if (kind == "ConfigMap" && !is_written_by_zood(*there, next))
+    next["data"] = there->value("data", json::object());
   ZOO_TRY_VOID(api.apply(wanted.path(), next, k_field_manager, true));
   return {};
 }

@@ -160,8 +160,7 @@ void EgressGate::dial(const QuestionPtr& question, const std::vector<net::Addres
 /// since the cluster's administrator writes them.
 void EgressGate::serve(const QuestionPtr& question) {
   const auto& head = question->head;
-  if (!room_->looks.may())
-    return refuse(*question, 503, "Services of this virtual cluster that are looked at are large");
+  if (!room_->looks.may()) return refuse(*question, 503, k_large_services);
   question->look = room_->services->find(
       net::canonical_ip(head.host), head.port, [this, weak = std::weak_ptr(question)](auto found) {
         const auto waits = weak.lock();

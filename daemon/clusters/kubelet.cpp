@@ -41,16 +41,22 @@ std::string host_of(std::string_view authority) {
   return std::string(host);
 }
 
+constexpr const char* k_large =
+    "pods of this virtual cluster that are looked at are large; try again";
+
 /// The metadata of an object that is asked for: null where it is not there. Code::unavailable:
-/// nobody knows.
+/// nobody knows. `first`: of what one request looks at; what follows it is in the same rest.
 using Found = std::function<void(Result<nlohmann::json>)>;
 std::unique_ptr<upstream::BufferedCall> look(upstream::Caller& caller, http::RequestHead head,
-                                             LookPace& pace, std::string_view where, Found done) {
+                                             LookPace& pace, bool first, std::string_view where,
+                                             Found done) {
   return std::make_unique<upstream::BufferedCall>(
       caller, std::move(head), upstream::CallOptions{}, k_most_pod,
-      [where = std::string(where), done = std::move(done), &pace](Result<upstream::Answer> answer) {
+      [where = std::string(where), done = std::move(done), &pace,
+       first](Result<upstream::Answer> answer) {
         if (!answer) return done(fail(answer.error()));
         if (answer->head.status == 404) return done(nlohmann::json());
+        if (first && !pace.may()) return done(fail(Code::unavailable, k_large));
         const auto before = thread_time();
         auto object = kube::parse_foreign(answer->body);
         pace.took(thread_time() - before);
@@ -110,11 +116,10 @@ public:
         stream_(stream), texts_(stream) {}
 
   void begin() {
-    if (!parts_->pace.may())
-      return refuse(500, "pods of this virtual cluster that are looked at are large; try again");
+    if (!parts_->pace.may()) return refuse(500, k_large);
     call_ = look(parts_->cluster,
                  upstream::get_head(pod_path(request_.name_space, request_.pod), k_metadata),
-                 parts_->pace, "the API server of the cluster",
+                 parts_->pace, true, "the API server of the cluster",
                  [this](Result<nlohmann::json> pod) { found(std::move(pod)); });
   }
 
@@ -148,7 +153,7 @@ private:
     auto head = upstream::get_head(
         pod_path(fmt::format("{}-{}", parts_->id, request_.name_space), request_.pod), k_metadata);
     head.prepared = parts_->as;
-    call_ = look(parts_->upstream(), std::move(head), parts_->pace, "the upstream",
+    call_ = look(parts_->upstream(), std::move(head), parts_->pace, false, "the upstream",
                  [this, uid](Result<nlohmann::json> copy) { copied(std::move(copy), uid); });
   }
 

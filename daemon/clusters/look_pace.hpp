@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 
 namespace zoo::clusters {
 
-/// The processor's time that this thread has taken: on a machine that is busy work takes longer,
-/// and not more.
+/// CPU time of this thread; unlike elapsed time it does not grow on a busy machine.
 inline std::chrono::nanoseconds thread_time() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -23,11 +23,12 @@ public:
   /// What takes less is what objects usually are, and needs no rest.
   static constexpr std::chrono::microseconds k_free{2'000};
 
-  /// May something be looked at now?
+  /// May something be looked at now? Asked before a request is sent, and again before its answer is
+  /// read: many may be under way.
   bool may(Clock::time_point now = Clock::now()) const { return now >= free_at_; }
   /// A look took so much of thread_time(); `now`: its end.
   void took(Clock::duration spent, Clock::time_point now = Clock::now()) {
-    if (spent > k_free) free_at_ = now + k_rest * spent;
+    if (spent > k_free) free_at_ = std::max(free_at_, now) + k_rest * spent;
   }
 
 private:

@@ -25,6 +25,10 @@ namespace zoo::tenants {
 
 inline constexpr std::string_view k_tenant_label = "tenant.kubezoo.io/id";
 
+/// Seconds that pods which nobody wants any more have to end, whatever their own grace is: those of
+/// a namespace that goes, and those that a virtual cluster has no more.
+inline constexpr std::int64_t k_longest_pod_grace = 300;
+
 /// Whose a name of upstream's may be, by how it begins: "foofoo-x" -> "foofoo"; "": nobody's.
 std::string_view id_of_name(std::string_view name);
 

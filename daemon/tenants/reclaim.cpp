@@ -30,9 +30,8 @@ using std::chrono::milliseconds;
 using upstream::ControlApi;
 
 constexpr std::string_view k_namespaces = "/api/v1/namespaces";
-/// Seconds that a pod of a namespace that goes may take to end: those of the syncer's, too
-/// (clusters/sync/pod_step.hpp).
-constexpr std::int64_t k_longest_pod_grace = 300;
+constexpr std::string_view k_pods = "/api/v1/pods";
+constexpr std::size_t k_pods_page = 500;
 constexpr std::string_view k_attachments = "/apis/storage.k8s.io/v1/volumeattachments";
 
 const json& in_background() {
@@ -182,6 +181,7 @@ public:
     ZOO_TRY(const auto found, range(api_, k_namespaces, prefix_));
     foreign_.clear();
     std::size_t left = 0;
+    std::set<std::string> ending;
     for (const auto& space : found) {
       if (!space.labelled || space.label != tenant_.id) {
         foreign_.push_back(space.name);
@@ -193,13 +193,13 @@ public:
         ZOO_TRY_VOID(api_.remove_read(path, space.uid, in_background()));
       }
       ZOO_TRY_VOID(tell_namespace(space, path));
-      // The syncer, which bounds how long pods take to end, does not work for it any more.
-      if (space.terminating && (tenant_.of_cluster || past_grace_))
-        ZOO_TRY_VOID(hurry_pods(space.name));
+      if (space.terminating) ending.insert(space.name);
       if (past_grace_ && space.terminating) {
         ZOO_TRY_VOID(free_namespace(space, path));
       }
     }
+    // The syncer, which bounds how long pods take to end, does not work for a cluster that goes.
+    if (!ending.empty() && (tenant_.of_cluster || past_grace_)) hurry_pods(ending);
     return left;
   }
 
@@ -418,24 +418,33 @@ private:
   }
 
   /// Upstream deletes what is in a namespace with the grace that each pod asks for, and the pod's
-  /// owner may ask for years.
-  Result<void> hurry_pods(const std::string& space) {
-    const auto pods = kube::path({"api", "v1", "namespaces", space, "pods"});
-    std::vector<std::pair<std::string, std::string>> slow; // name, UID
-    ZOO_TRY_VOID(range_objects(api_, pods, {}, 0, 0, true, {}, [&slow](const json& pod) {
-      const auto* const grace = kube::find_at(pod, "/metadata/deletionGracePeriodSeconds");
-      if (grace != nullptr && grace->is_number_integer() &&
-          grace->get<std::int64_t>() > k_longest_pod_grace)
-        slow.emplace_back(kube::text_at(pod, "/metadata/name"),
-                          kube::text_at(pod, "/metadata/uid"));
-    }));
-    for (const auto& [name, uid] : slow) {
-      ZOO_TRY_VOID(api_.remove_read(pods + kube::path({name}), uid,
-                                    {{"apiVersion", "v1"},
-                                     {"kind", "DeleteOptions"},
-                                     {"gracePeriodSeconds", k_longest_pod_grace}}));
+  /// owner may ask for years. What cannot be shortened now is tried with the next pass.
+  void hurry_pods(const std::set<std::string>& spaces) {
+    struct Slow {
+      std::string path, uid;
+    };
+    std::vector<Slow> slow;
+    auto done =
+        range_objects(api_, k_pods, prefix_, k_pods_page, 0, true, {}, [&](const json& pod) {
+          const auto space = kube::text_at(pod, "/metadata/namespace");
+          const auto* const grace = kube::find_at(pod, "/metadata/deletionGracePeriodSeconds");
+          if (!spaces.contains(space) || grace == nullptr || !grace->is_number_integer() ||
+              grace->get<std::int64_t>() <= k_longest_pod_grace)
+            return;
+          slow.push_back({kube::path({"api", "v1", "namespaces", space, "pods",
+                                      kube::text_at(pod, "/metadata/name")}),
+                          kube::text_at(pod, "/metadata/uid")});
+        });
+    for (const auto& [path, uid] : slow) {
+      auto gone = api_.remove_read(path, uid,
+                                   {{"apiVersion", "v1"},
+                                    {"kind", "DeleteOptions"},
+                                    {"gracePeriodSeconds", k_longest_pod_grace}});
+      if (!gone) done = std::move(gone);
     }
-    return {};
+    if (!done)
+      log::at(usual_, "tenants", "tenant {}: pods that take long to end: {}", tenant_.id,
+              done.error().message());
   }
 
   Result<void> free_namespace(const Found& space, const std::string& path) {

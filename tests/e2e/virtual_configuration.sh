@@ -144,8 +144,9 @@ expect "where zood is at loopback alone, pods cannot reach it" "False NotReachab
 unpack host "$ZOO_E2E_KUBECONFIG"
 # everything: $TMPDIR/everything has each object of each kind, and what each text in it is in base64. A kind that cannot be listed is not left out in silence.
 everything() {
-  local kind failed=0
-  for kind in $(in_cluster t1 api-resources --verbs=list -o name); do
+  local kinds kind failed=0
+  kinds=$(in_cluster t1 api-resources --verbs=list -o name) || return 1
+  for kind in $kinds; do
     in_cluster t1 get "$kind" -A -o json >"$TMPDIR/listed" || failed=1
     jq -r '.items[] | ., (.. | strings | try @base64d catch empty)' "$TMPDIR/listed" || failed=1
   done

@@ -107,6 +107,7 @@ writes_here() {
     awk '/^apiserver_request_total\{/ && /verb="(POST|PUT|PATCH|APPLY|DELETE)"/ && /resource="(pods|services|endpointslices|configmaps|secrets|persistentvolumeclaims|persistentvolumes|networkpolicies|namespaces)"/ { n += $NF } END { print n + 0 }'
 }
 asked_here=$(writes_here)
+check "the cluster's API server has counted the writes until now" test "${asked_here:-0}" -gt "$pods"
 written=$(wc -l <"$TMPDIR/audit")
 patrols() { grep -c "$id: patrol: [0-9]* $1 upstream" "$zood_dir.log"; }
 kinds=(pods services endpointslices configmaps secrets persistentvolumeclaims networkpolicies)

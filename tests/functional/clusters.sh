@@ -141,6 +141,8 @@ expect "for that reason" Asleep "$(field t2 .status.reason)"
 check "resume wakes it, too" ctl cluster resume t2
 eventually "until it sleeps again" 60 phase_is t2 Paused
 check "it is paused while it sleeps" ctl cluster pause t2
+is_paused() { [[ $(field t2 .status.reason) == Paused ]]; }
+eventually "which zood has seen" 30 is_paused
 check "and resumed, which starts it" ctl cluster resume t2
 eventually "once more it sleeps" 60 phase_is t2 Paused
 check "and is longer awake from then on" "${admin[@]}" patch virtualcluster t2 --type merge -p '{"spec":{"sleep":{"after":"1h"}}}'

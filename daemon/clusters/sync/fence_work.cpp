@@ -5,6 +5,9 @@
 #include "daemon/clusters/sync/share_fence.hpp"
 #include "daemon/clusters/sync/synced_cluster.hpp"
 #include "daemon/clusters/tenant_room.hpp"
+#include "daemon/tenants/footprint.hpp"
+
+#include <set>
 
 namespace zoo::clusters::sync {
 namespace {
@@ -25,31 +28,39 @@ bool same_amounts(const json& a, const json& b) {
 
 } // namespace
 
+Result<void> SyncedCluster::count_namespaces(upstream::ControlApi& api) {
+  ZOO_TRY(const auto found, tenants::range(api, "/api/v1/namespaces", mapping().prefix()));
+  std::set<std::string> there;
+  for (const auto& space : found)
+    if (const auto own = cluster_namespace(id_, space.name)) there.insert(*own);
+  spaces_.count(std::move(there));
+  return {};
+}
+
 /// Once for each namespace, and again when the share is another one. Code::forbidden: the cluster
 /// has as many as it may have.
 Result<void> SyncedCluster::open_namespace(const std::string& name_space) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (opened_.contains(name_space)) return {};
-    if (!spaces_there_.contains(name_space) && spaces_there_.size() >= k_most_spaces)
-      return fail(Code::forbidden,
-                  "a virtual cluster has pods, or what they need, in {} namespaces at most",
-                  k_most_spaces);
-    spaces_there_.insert(name_space);
-  }
-  const auto share = wish().share;
+  if (spaces_.is_open(name_space)) return {};
   const auto lease = upstream_.take();
-  ZOO_TRY_VOID(known_store(*lease, Store::upstream)); // nothing is begun in another one
-  const auto open = parts_.tenants.open_namespace(*lease, id_, upstream_namespace(id_, name_space));
-  // That zood itself may not do it is nothing that the cluster's users are told.
-  if (!open && open.error().code() == Code::forbidden)
-    return fail(Code::unavailable, "{}", open.error().text());
-  if (!open) return fail(open.error());
-  if (parts_.quota_fence) ZOO_TRY_VOID(keep_fence(*lease, name_space, share));
-  queue_.add(id_, "s/" + name_space, Lane::then);
-  const std::scoped_lock lock(mutex_);
-  if (wish_.share == share) opened_.insert(name_space);
-  return {};
+  // Of the first one since the cluster is followed nobody knows whether it is one too many.
+  if (!spaces_.counted()) ZOO_TRY_VOID(count_namespaces(*lease));
+  if (!spaces_.begin(name_space))
+    return fail(Code::forbidden,
+                "a virtual cluster has pods, or what they need, in {} namespaces at most",
+                OpenedSpaces::k_most);
+  const auto share = wish().share;
+  auto done = [&]() -> Result<void> {
+    ZOO_TRY_VOID(known_store(*lease, Store::upstream)); // nothing is begun in another one
+    ZOO_TRY_VOID(parts_.tenants.open_namespace(*lease, id_, upstream_namespace(id_, name_space)));
+    return parts_.quota_fence ? keep_fence(*lease, name_space, share) : Result<void>();
+  }();
+  spaces_.end(name_space, done.has_value());
+  if (wish().share != share) spaces_.lose(name_space); // its fence is of the share before
+  if (done) queue_.add(id_, "s/" + name_space, Lane::then);
+  // What upstream refuses to zood is nothing that the cluster's users are told.
+  if (!done && done.error().code() == Code::forbidden)
+    return fail(Code::unavailable, "{}", done.error().text());
+  return done;
 }
 
 /// As zood: the cluster's user writes no quotas.

@@ -70,9 +70,14 @@ bool is_upstreams(const json& source) {
          (source.contains("clusterTrustBundle") || source.contains("podCertificate"));
 }
 
-/// Of these a bundle that is optional is left out. Code::invalid: another one, without which the
-/// containers would start all the same, and miss its files.
-Result<void> check_projected(const json& pod) {
+} // namespace
+
+Result<void> check_new_pod(const json& pod) {
+  for (const auto& want : token_wants(pod))
+    if (want.audience.size() > k_longest_audience)
+      return fail(Code::invalid,
+                  "spec.volumes: an audience of a token has {} bytes at most, and this one has {}",
+                  k_longest_audience, want.audience.size());
   for (const auto& volume : kube::list_at(pod, "/spec/volumes"))
     for (const auto& source : kube::list_at(volume, "/projected/sources")) {
       const json::json_pointer optional("/clusterTrustBundle/optional");
@@ -85,6 +90,8 @@ Result<void> check_projected(const json& pod) {
     }
   return {};
 }
+
+namespace {
 
 /// Kubelets would tell containers of the upstream's API server.
 void name_api(json& container, const std::string& address) {
@@ -145,8 +152,30 @@ std::set<std::string> dress_volumes(json& spec, const std::string& pod) {
   return dropped;
 }
 
-/// Which nodes: the one that the cluster has chosen, or any. What pods of the cluster are to be
-/// apart from is asked once more upstream, where one that was deleted by force may run on.
+/// Newer Kubernetes writes what these keys choose into the selector when a pod is made, and refuses
+/// a pod that comes with both (applyMatchLabelKeys of pkg/registry/core/pod): the cluster has done
+/// it.
+void drop_merged_keys(json& term) {
+  std::set<std::string> chosen;
+  const auto labels = kube::texts_at(term, "/labelSelector/matchLabels");
+  for (const auto& [key, value] : labels)
+    chosen.insert(key);
+  for (const auto& each : kube::list_at(term, "/labelSelector/matchExpressions"))
+    chosen.insert(kube::text_at(each, "/key"));
+  for (const char* list : {"matchLabelKeys", "mismatchLabelKeys"}) {
+    auto& keys = at(term, list);
+    if (!keys.is_array()) continue;
+    keys.erase(std::remove_if(keys.begin(), keys.end(),
+                              [&](const json& key) {
+                                return key.is_string() && chosen.contains(key.get<std::string>());
+                              }),
+               keys.end());
+    if (keys.empty()) term.erase(list);
+  }
+}
+
+/// Which nodes: the one that the cluster has chosen, or any. podAntiAffinity stays in both cases: a
+/// pod that was deleted by force in the cluster may still run upstream.
 void dress_affinity(json& spec, const std::string& node, bool named_node) {
   json affinity = at(spec, "affinity").is_object() ? spec["affinity"] : json::object();
   affinity.erase("nodeAffinity");
@@ -155,7 +184,7 @@ void dress_affinity(json& spec, const std::string& node, bool named_node) {
             ["nodeSelectorTerms"] = {
                 {{"matchFields",
                   {{{"key", "metadata.name"}, {"operator", "In"}, {"values", {node}}}}}}};
-    // By labels of Nodes that the cluster's users have set, and hosts do not have, perhaps.
+    // The cluster's scheduler has judged it, perhaps by labels of Nodes that their hosts lack.
     affinity.erase("podAffinity");
   } else if (auto& apart = at(affinity, "podAntiAffinity"); apart.is_object()) {
     // In the cluster all of them are on the one node of its share, and are so by its scheduler's
@@ -166,6 +195,12 @@ void dress_affinity(json& spec, const std::string& node, bool named_node) {
       wishes.push_back({{"weight", 100}, {"podAffinityTerm", term}});
     apart.erase("requiredDuringSchedulingIgnoredDuringExecution");
     if (wishes.empty()) affinity.erase("podAntiAffinity");
+  }
+  for (const char* sort : {"podAffinity", "podAntiAffinity"}) {
+    for (auto& term : at(at(affinity, sort), "requiredDuringSchedulingIgnoredDuringExecution"))
+      drop_merged_keys(term);
+    for (auto& wish : at(at(affinity, sort), "preferredDuringSchedulingIgnoredDuringExecution"))
+      drop_merged_keys(at(wish, "podAffinityTerm"));
   }
   if (affinity.empty())
     spec.erase("affinity");
@@ -178,17 +213,17 @@ void dress_affinity(json& spec, const std::string& node, bool named_node) {
 /// (validateTopologySpreadConstraints of pkg/apis/core/validation), and minDomains of those alone
 /// that must hold.
 void dress_spread(json& spec, bool named_node) {
-  const auto wished = kube::list_at(json{{"spec", spec}}, "/spec/topologySpreadConstraints");
-  spec.erase("topologySpreadConstraints");
-  if (named_node) return;
   std::set<std::string> keys;
   json out = json::array();
-  for (auto each : wished) {
-    if (!each.is_object() || !keys.insert(kube::text_at(each, "/topologyKey")).second) continue;
+  for (auto& each : at(spec, "topologySpreadConstraints")) {
+    if (named_node || !each.is_object() || !keys.insert(kube::text_at(each, "/topologyKey")).second)
+      continue;
     each["whenUnsatisfiable"] = "ScheduleAnyway";
     each.erase("minDomains");
+    drop_merged_keys(each);
     out.push_back(std::move(each));
   }
+  spec.erase("topologySpreadConstraints");
   if (!out.empty()) spec["topologySpreadConstraints"] = std::move(out);
 }
 
@@ -346,7 +381,6 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
     return fail(Code::invalid, "spec.resourceClaims: devices cannot be claimed in a virtual "
                                "cluster: ask for them by resources, such as nvidia.com/gpu");
   ZOO_TRY_VOID(check_lists(pod));
-  ZOO_TRY_VOID(check_projected(pod));
   Dressed out;
   auto spec = pod["spec"];
   const auto account = kube::text_at(pod, "/spec/serviceAccountName");
@@ -391,10 +425,9 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
                {"annotations", std::move(annotations)}}},
              {"spec", std::move(spec)}};
   out.labels = {{k_id_label, terms.id}};
-  out.annotations = {{k_uid_annotation, uid},
-                     {k_node_annotation, node},
-                     {k_keys_annotation, keys_text(out.pod["metadata"])}};
+  out.annotations = {{k_uid_annotation, uid}, {k_node_annotation, node}};
   out.hash = hash_of(out);
+  out.annotations[k_keys_annotation] = keys_text(out.pod["metadata"]);
   out.annotations[k_hash_annotation] = out.hash;
   dress_dns(out.pod["spec"], space, terms.dns);
   if (terms.fenced) dress_for_fence(out.pod["spec"]);

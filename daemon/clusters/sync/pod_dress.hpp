@@ -19,6 +19,7 @@ inline constexpr const char* k_hash_annotation = "clusters.zoo.kubezoo.io/hash";
 inline constexpr const char* k_node_annotation = "clusters.zoo.kubezoo.io/node";
 /// The keys of the annotations and labels that come from the cluster, as keys_text() has them: what
 /// is taken away there is taken away here, and what somebody else has added stays.
+/// The name is of a version that wrote down annotations alone.
 inline constexpr const char* k_keys_annotation = "clusters.zoo.kubezoo.io/annotations";
 /// The label by which upstream's pods of all clusters are followed: the cluster's ID.
 inline constexpr const char* k_id_label = "clusters.zoo.kubezoo.io/id";
@@ -38,6 +39,11 @@ std::string keys_text(const nlohmann::json& metadata);
 /// `known`: the value of k_keys_annotation there, which names what zood has put there before; what
 /// others have added stays.
 void put_texts(nlohmann::json& metadata, const nlohmann::json& wish, std::string_view known);
+
+/// Code::invalid: a pod that is not upstream yet has what it cannot have there, a trust bundle that
+/// is not optional, a certificate, or a token with a long audience. Its containers would start
+/// without the files of the former two.
+Result<void> check_new_pod(const nlohmann::json& pod);
 
 struct DressTerms {
   std::string id; ///< of the cluster

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/tenants/footprint.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,7 +47,7 @@ struct PodThere {
 
 /// What upstream runs of a pod that the cluster has no more, or on a node that it has no more, has
 /// so many seconds to end at most, whatever its own grace is.
-inline constexpr std::int64_t k_longest_grace = 300;
+inline constexpr std::int64_t k_longest_grace = tenants::k_longest_pod_grace;
 
 enum class PodStep : std::uint8_t {
   nothing,

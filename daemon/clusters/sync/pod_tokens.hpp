@@ -24,7 +24,8 @@ struct TokenWant {
 
 /// Of one pod; more are refused.
 inline constexpr std::size_t k_most_tokens = 16;
-/// Bytes of a token's audience; Kubernetes itself has no limit, and the Secret has it twice.
+/// Bytes of a token's audience, for which Kubernetes itself has no limit. The Secret has it in
+/// base64 within base64, 16/9 of its bytes.
 inline constexpr std::size_t k_longest_audience = 1024;
 
 /// On such a Secret: the name of its pod, and when the first of its tokens ends (Unix seconds).
@@ -41,9 +42,11 @@ std::vector<TokenWant> token_wants(const nlohmann::json& pod);
 
 /// Bytes that the Secret with all of them has about, at most; 0 of a pod without tokens.
 std::size_t token_bytes(const nlohmann::json& pod);
+/// The same of a pod as it is upstream, whose audiences are not known there: each has a half of
+/// what it may have.
+std::size_t token_bytes_there(const nlohmann::json& pod);
 
-/// Puts the Secret in the place of each such source of a pod's spec. Code::invalid: too many, or
-/// one with a long audience.
+/// Puts the Secret in the place of each such source of a pod's spec. Code::invalid: too many.
 Result<void> dress_tokens(nlohmann::json& spec, std::string_view secret);
 
 /// The Secret upstream. `tokens`: by TokenWant::key. `upstream_pod`: its UID there, with which the

@@ -246,6 +246,8 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
                   "kube-system/kube-dns, which zood makes, is not there",
                   attempts);
   }
+  if (const auto good = check_new_pod(*pod); !good)
+    return refuse(key, facts, good.error().message(), attempts);
   const auto dressed = dress(*pod, terms);
   if (!dressed) return refuse(key, facts, dressed.error().message(), attempts);
   const auto own = mapping();
@@ -295,10 +297,7 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
       count_there(key, *there, true);
     return Next{milliseconds(0)};
   }
-  if (error.code() == Code::not_found) { // the namespace has gone
-    const std::scoped_lock lock(mutex_);
-    opened_.erase(at.space);
-  }
+  if (error.code() == Code::not_found) spaces_.lose(at.space); // the namespace has gone
   // It may have been made all the same: it stays counted until it is tried again, or looked for.
   if (!is_refusal(error)) return fail(error);
   give_back(key);

@@ -75,7 +75,7 @@ void SyncedCluster::set_wish(SyncWish wish) {
     if (wish.access_print != wish_.access_print) own_.renew();
     wish_ = std::move(wish);
     if (!other) return;
-    if (other_share) opened_.clear(); // their fences are written anew
+    if (other_share) spaces_.lose_all(); // their fences are written anew
     const auto before = std::exchange(kept_, {nodes.begin(), nodes.end()});
     for (const auto& name : before)
       if (!kept_.contains(name)) leaving_.try_emplace(name, FairQueue::Clock::now());
@@ -131,11 +131,7 @@ SyncRoom SyncedCluster::make_room() {
               },
           .known_store = [this](auto& api, Store whose) { return known_store(api, whose); },
           .open_namespace = [this](const auto& space) { return open_namespace(space); },
-          .lost_namespace =
-              [this](const auto& space) {
-                const std::scoped_lock lock(mutex_);
-                opened_.erase(space);
-              },
+          .lost_namespace = [this](const auto& space) { spaces_.lose(space); },
           .allowed = [this](const auto& kind,
                             const auto& object) { return parts_.allowed(id_, kind, object); },
           .changed = [this] { tell_if_other(); },
@@ -475,7 +471,7 @@ void SyncedCluster::compare(const std::string& key, const json& object) {
   const auto facts = table_.look(key);
   if (!facts) return;
   const auto text = kube::text_of(object);
-  if (!there.owner.empty()) table_.note_bytes(key, text.size());
+  if (!there.owner.empty()) table_.note_bytes(key, text.size() + token_bytes_there(object));
   if (!facts->here || facts->here->uid != there.owner) return;
   const auto own = pod_out(mapping(), kube::text_of(status_alone(object)));
   const auto status = own ? shown_status(*own, facts->terms) : json::object();
@@ -486,14 +482,6 @@ void SyncedCluster::compare(const std::string& key, const json& object) {
 /// Namespaces upstream that the cluster has deleted.
 Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
   ZOO_TRY(const auto found, tenants::range(api, "/api/v1/namespaces", mapping().prefix()));
-  {
-    std::set<std::string> there;
-    for (const auto& space : found)
-      if (const auto own = cluster_namespace(id_, space.name)) there.insert(*own);
-    const std::scoped_lock lock(mutex_);
-    there.insert(opened_.begin(), opened_.end());
-    spaces_there_ = std::move(there);
-  }
   const auto lease = own_.take();
   const WorkTime time;
   const auto last = std::exchange(swept_spaces_, "");
@@ -508,9 +496,7 @@ Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
     ZOO_TRY_VOID(known_store(*lease, Store::cluster));
     ZOO_TRY_VOID(api.remove_read(kube::path({"api", "v1", "namespaces", space.name}), space.uid));
     log::info("clusters", "{}: namespace {} is taken away", id_, space.name);
-    const std::scoped_lock lock(mutex_);
-    opened_.erase(*own);
-    spaces_there_.erase(*own);
+    spaces_.remove(*own);
   }
   if (!found.empty() && swept_spaces_ == found.back().name) swept_spaces_.clear();
   return {};
@@ -548,6 +534,7 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
     queue_.add(id_, "p/" + key, Lane::then);
   }
   look_for_stray_pods();
+  ZOO_TRY_VOID(count_namespaces(*lease));
   ZOO_TRY_VOID(sweep_namespaces(*lease));
   ZOO_TRY_VOID(tokens_.patrol());
   queue_.add(id_, "k/", Lane::first);

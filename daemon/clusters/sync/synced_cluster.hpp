@@ -3,6 +3,7 @@
 
 #include "daemon/clusters/sync/mirror.hpp"
 #include "daemon/clusters/sync/namespace_labels.hpp"
+#include "daemon/clusters/sync/opened_spaces.hpp"
 #include "daemon/clusters/sync/pod_events.hpp"
 #include "daemon/clusters/sync/pod_table.hpp"
 #include "daemon/clusters/sync/queue.hpp"
@@ -68,7 +69,6 @@ struct SyncerParts {
 /// once more, in a store that is known by its UID.
 class SyncedCluster {
 public:
-  static constexpr std::size_t k_most_spaces = 1'000; ///< namespaces that it has upstream
   SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWish wish);
   ~SyncedCluster(); ///< ends the thread; nobody may be in work()
   SyncedCluster(const SyncedCluster&) = delete;
@@ -129,6 +129,7 @@ private:
   void set_trouble(Trouble& which, Trouble now);
   void tell_if_other();
   Result<Next> patrol();
+  Result<void> count_namespaces(upstream::ControlApi& api);
   Result<void> sweep_namespaces(upstream::ControlApi& api);
   Result<Next> sweep();
   Result<Next> learn_dns();
@@ -225,9 +226,8 @@ private:
   std::string dns_; ///< the address of Service kube-system/kube-dns; "": not known, or none
   /// Owners of pods that had no room, by UID: when the next one may be made anew.
   std::map<std::string, RoomWait> room_waits_;
-  std::set<std::string> opened_;       ///< namespaces that were made, or found in order
-  std::set<std::string> spaces_there_; ///< namespaces upstream, by the last patrol and since
   std::string api_address_, api_trouble_;
+  OpenedSpaces spaces_;
   std::atomic<bool> listed_ = false, known_ = false;
   std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
   std::atomic<bool> upstream_away_ = false;

@@ -24,10 +24,11 @@ TEST_CASE("what CoreDNS has in a cluster, in the order in which it is made") {
   CHECK(pod["dnsPolicy"] == "Default"); // it asks the host for other names, not itself
   CHECK_FALSE(all[5].object["spec"].contains("clusterIP"));
   const auto rules = all[3].object["data"]["Corefile"].get<std::string>();
-  CHECK(rules.find("    errors\n"
-                   "    rewrite stop name regex (.+)\\.clu5t3-([^.]+)\\.svc\\.cluster\\.local "
-                   "{1}.{2}.svc.cluster.local answer auto\n"
-                   "    health {\n") != std::string::npos);
+  CHECK(
+      rules.find("    errors\n"
+                 "    rewrite stop name regex ^(.+)\\.clu5t3-([^.]+)\\.svc\\.cluster\\.local\\.?$ "
+                 "{1}.{2}.svc.cluster.local answer auto\n"
+                 "    health {\n") != std::string::npos);
   for (const auto& each : all) {
     CHECK(kube::texts_at(each.object, "/metadata/labels").contains(k_dns_label));
     CHECK(kube::texts_at(each.object, "/metadata/annotations").at(k_dns_wish).size() == 16);

@@ -395,6 +395,9 @@ TEST_CASE("what is large is looked at in a twentieth of the time of a loop") {
   pace.took(milliseconds(10), now);
   CHECK_FALSE(pace.may(now + milliseconds(199)));
   CHECK(pace.may(now + milliseconds(200)));
+  pace.took(milliseconds(3), now); // after it
+  CHECK_FALSE(pace.may(now + milliseconds(259)));
+  CHECK(pace.may(now + milliseconds(260)));
 }
 
 TEST_CASE("a ClusterIP leads to the endpoints of its Service that are ready") {

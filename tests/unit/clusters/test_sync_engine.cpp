@@ -307,16 +307,14 @@ TEST_CASE("the weight of a cluster is that of its turns, and another one holds a
   CHECK(turns(50) == 40);
 }
 
-TEST_CASE("namespaces upstream have an end") {
+TEST_CASE("namespaces upstream have an end, also before the first patrol") {
   Cluster world;
-  for (std::size_t n = 1; n < SyncedCluster::k_most_spaces; ++n)
+  for (std::size_t n = 1; n < OpenedSpaces::k_most; ++n)
     world.open(fmt::format("s{}", n));
-  for (std::size_t n = 1; n < SyncedCluster::k_most_spaces; ++n)
+  for (std::size_t n = 1; n < OpenedSpaces::k_most; ++n)
     world.own.put(fmt::format("/api/v1/namespaces/s{}", n), json::object());
-  world.start();
-  world.work("a/"); // the patrol counts those that are there
   world.own.put(k_pod, pod_of());
-  world.settle();
+  world.start();
   CHECK(world.up.has(k_pod_there)); // the last one that there is room for
   auto pod = pod_of();
   pod["metadata"]["namespace"] = "more";

@@ -7,6 +7,7 @@
 #include "daemon/clusters/sync/pod_dress.hpp"
 #include "daemon/clusters/sync/pod_status.hpp"
 #include "daemon/clusters/sync/pod_table.hpp"
+#include "daemon/clusters/sync/pod_tokens.hpp"
 #include "daemon/clusters/sync/share_fence.hpp"
 #include "daemon/clusters/sync/words.hpp"
 #include "daemon/clusters/tenant_room.hpp"
@@ -94,6 +95,19 @@ TEST_CASE("a pod is held to its node by an affinity, which upstream's scheduler 
   CHECK_FALSE(affinity.contains("podAffinity"));
 }
 
+TEST_CASE("what the cluster has written into selectors is not asked for a second time") {
+  const auto wish = dressed(pod_of(R"({"topologySpreadConstraints":[{"topologyKey":"a","maxSkew":1,
+      "matchLabelKeys":["hash","other"],"labelSelector":{"matchExpressions":[{"key":"hash","operator":"In","values":["1"]}]}}],
+    "affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":
+      {"topologyKey":"a","mismatchLabelKeys":["app"],"labelSelector":{"matchLabels":{"app":"x"}}}}]}}})"),
+                            false);
+  const auto& spec = wish.pod["spec"];
+  CHECK(spec["topologySpreadConstraints"][0]["matchLabelKeys"] == json{"other"});
+  const auto& wishes =
+      spec["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"];
+  CHECK_FALSE(wishes[0]["podAffinityTerm"].contains("mismatchLabelKeys"));
+}
+
 TEST_CASE("pods of a share are spread over hosts where upstream can") {
   const auto pod = pod_of(R"({"topologySpreadConstraints":[
     {"topologyKey":"kubernetes.io/hostname","maxSkew":1,"whenUnsatisfiable":"DoNotSchedule","minDomains":2,
@@ -171,19 +185,23 @@ TEST_CASE("no credential of the upstream comes into a pod") {
 }
 
 TEST_CASE("what containers would miss is refused, and not left out") {
-  const auto refused = [](const char* source) {
-    const auto wish =
-        dress(pod_of(fmt::format(R"({{"volumes":[{{"name":"v","projected":{{"sources":[{}]}}}}]}})",
-                                 source)
-                         .c_str()),
-              terms_of(true));
-    return wish ? std::string() : wish.error().message();
+  const auto refused = [](const std::string& source) {
+    const auto good = check_new_pod(pod_of(
+        fmt::format(R"({{"volumes":[{{"name":"v","projected":{{"sources":[{}]}}}}]}})", source)
+            .c_str()));
+    return good ? std::string() : good.error().message();
   };
   CHECK(refused(R"({"podCertificate":{"signerName":"x"}})") ==
         "spec.volumes: v has a podCertificate, which pods of a virtual cluster cannot have");
   CHECK(refused(R"({"clusterTrustBundle":{"name":"b"}})") ==
         "spec.volumes: v has a clusterTrustBundle, which pods of a virtual cluster cannot have");
   CHECK(refused(R"({"clusterTrustBundle":{"name":"b","optional":true}})").empty());
+  const auto token = [](std::size_t bytes) {
+    return fmt::format(R"({{"serviceAccountToken":{{"audience":"{}"}}}})", std::string(bytes, 'a'));
+  };
+  CHECK(refused(token(k_longest_audience)).empty());
+  CHECK(refused(token(k_longest_audience + 1)) ==
+        "spec.volumes: an audience of a token has 1024 bytes at most, and this one has 1025");
 }
 
 TEST_CASE("containers are told of the cluster's API server, unless they say another thing") {
