@@ -38,11 +38,11 @@ class Rows(cluster_rows.Rows):
 
     # ---- many clusters ----
 
-    def make_clusters(self, names, pods):
+    def make_clusters(self, names, pods, cpu=20):
         """They are in step when this returns; a folder of kubeconfigs of their API servers themselves, without zood's door between."""
         say(f"   {len(names)} clusters")
         for name in names:
-            self.ctl("cluster", "create", name, "--cpu", "20", "--memory", "100Gi", "--resource", f"pods={pods}", "--dns", "none", "--no-wait")
+            self.ctl("cluster", "create", name, "--cpu", cpu, "--memory", "500Gi", "--resource", f"pods={pods}", "--dns", "none", "--no-wait")
 
         def in_step():
             status, found = self.admin_api("GET", CLUSTERS)
@@ -170,7 +170,7 @@ class Rows(cluster_rows.Rows):
         out = {}
         for count in (40,) if self.options.short else (2000, 10000):
             name = f"killed-{count}"
-            made = self.make_pods(self.make_clusters([name], count + 10), count, "many")
+            made = self.make_pods(self.make_clusters([name], count + 10, count / 50), count, "many")
             self.calm()
             identity = self.get(name)["status"]["id"]
             os.kill(self.zood, signal.SIGKILL)

@@ -132,11 +132,15 @@ Result<void> keep_volume(const SyncRoom& room, const json& claim, const json& th
     return fail(Code::unavailable, "volume {} is not bound to its claim yet", name);
   const auto lease = room.own.take();
   const auto wanted = shown_volume(*volume, claim, room.terms().named_node);
-  const auto made = (*lease).create(k_volumes_path, wanted);
-  // Nobody else in the cluster says so: its binder is switched off.
-  if (made) return patch_volume(*lease, *made, "/status", {{"status", {{"phase", "Bound"}}}});
-  if (made.error().code() != Code::already_exists) return fail(made.error());
-  ZOO_TRY(const auto own, (*lease).get(volume_path(name)));
+  const auto there_already = (*lease).get(volume_path(name));
+  if (!there_already && there_already.error().code() == Code::not_found) {
+    const auto made = (*lease).create(k_volumes_path, wanted);
+    // Nobody else in the cluster says so: its binder is switched off.
+    if (made) return patch_volume(*lease, *made, "/status", {{"status", {{"phase", "Bound"}}}});
+    return fail(made.error());
+  }
+  if (!there_already) return fail(there_already.error());
+  const auto& own = *there_already;
   const auto labels = kube::texts_at(own, "/metadata/labels");
   if (!labels.contains(k_volume_label))
     return fail(Code::conflict, "the cluster has a PersistentVolume {} of its own", name);

@@ -344,12 +344,12 @@ TEST_CASE("TestUWPVUpdate, TestUWPVCreation: not bound, PVC missing, unknown PVC
              world.own.put(k_volume, {{"spec", {{"capacity", {{"storage", "5Gi"}}}}}});
              bind(world);
            },
-           {"POST persistentvolumes"},
+           {},
            {}},
           {"pPV exists, vPV exists with different spec",
            bound_claim_is_there,
            [](auto& world) { bind(world, "", "2Gi"); },
-           {"POST persistentvolumes", k_patch_volume, "PATCH persistentvolumeclaims/data/status"},
+           {k_patch_volume, "PATCH persistentvolumeclaims/data/status"},
            {}},
           {"pPV exists, vPV does not exists",
            claim_is_there,
