@@ -60,7 +60,7 @@ private:
                              answer->head.status));
           if (!looked_ && !pace_.may())
             return tell(fail(Code::unavailable, "{}", k_large_services));
-          looked_ = true; // what follows is in the same rest
+          looked_ = true; // the second answer is read even if the first one was large
           // Kept, since what it belongs to goes with the call.
           const auto then = next;
           const auto before = thread_time();

@@ -6,6 +6,7 @@
 #include "daemon/clusters/kubelet_request.hpp"
 #include "daemon/clusters/tenant_room.hpp"
 #include "daemon/http/whole_answer.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/query.hpp"
 #include "daemon/upstream/buffered_call.hpp"
 
@@ -31,10 +32,6 @@ std::unique_ptr<http::StreamHandler> refuse_in_text(http::ServerStream& stream, 
   return std::make_unique<http::Answered>(stream);
 }
 
-/// Its UID and its annotations are all that is read of a pod.
-constexpr const char* k_metadata =
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-
 std::string host_of(std::string_view authority) {
   auto host = authority.substr(0, authority.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -45,7 +42,8 @@ constexpr const char* k_large =
     "pods of this virtual cluster that are looked at are large; try again";
 
 /// The metadata of an object that is asked for: null where it is not there. Code::unavailable:
-/// nobody knows. `first`: of what one request looks at; what follows it is in the same rest.
+/// nobody knows. `first`: it is the first object that is read for a request; the second one is read
+/// even if the first one was large.
 using Found = std::function<void(Result<nlohmann::json>)>;
 std::unique_ptr<upstream::BufferedCall> look(upstream::Caller& caller, http::RequestHead head,
                                              LookPace& pace, bool first, std::string_view where,
@@ -118,7 +116,8 @@ public:
   void begin() {
     if (!parts_->pace.may()) return refuse(500, k_large);
     call_ = look(parts_->cluster,
-                 upstream::get_head(pod_path(request_.name_space, request_.pod), k_metadata),
+                 upstream::get_head(pod_path(request_.name_space, request_.pod),
+                                    translate::k_partial_accept),
                  parts_->pace, true, "the API server of the cluster",
                  [this](Result<nlohmann::json> pod) { found(std::move(pod)); });
   }
@@ -151,7 +150,8 @@ private:
     if (uid.empty() || (!request_.uid.empty() && request_.uid != uid))
       return refuse(404, "pod does not exist");
     auto head = upstream::get_head(
-        pod_path(fmt::format("{}-{}", parts_->id, request_.name_space), request_.pod), k_metadata);
+        pod_path(fmt::format("{}-{}", parts_->id, request_.name_space), request_.pod),
+        translate::k_partial_accept);
     head.prepared = parts_->as;
     call_ = look(parts_->upstream(), std::move(head), parts_->pace, false, "the upstream",
                  [this, uid](Result<nlohmann::json> copy) { copied(std::move(copy), uid); });

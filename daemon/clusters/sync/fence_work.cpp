@@ -28,13 +28,14 @@ bool same_amounts(const json& a, const json& b) {
 
 } // namespace
 
-Result<void> SyncedCluster::count_namespaces(upstream::ControlApi& api) {
-  ZOO_TRY(const auto found, tenants::range(api, "/api/v1/namespaces", mapping().prefix()));
+/// Those that upstream has of the cluster, which are counted by that.
+Result<std::vector<tenants::Found>> SyncedCluster::read_namespaces(upstream::ControlApi& api) {
+  ZOO_TRY(auto found, tenants::range(api, "/api/v1/namespaces", mapping().prefix()));
   std::set<std::string> there;
   for (const auto& space : found)
     if (const auto own = cluster_namespace(id_, space.name)) there.insert(*own);
   spaces_.count(std::move(there));
-  return {};
+  return found;
 }
 
 /// Once for each namespace, and again when the share is another one. Code::forbidden: the cluster
@@ -43,7 +44,7 @@ Result<void> SyncedCluster::open_namespace(const std::string& name_space) {
   if (spaces_.is_open(name_space)) return {};
   const auto lease = upstream_.take();
   // Of the first one since the cluster is followed nobody knows whether it is one too many.
-  if (!spaces_.counted()) ZOO_TRY_VOID(count_namespaces(*lease));
+  if (!spaces_.counted()) ZOO_TRY_VOID(read_namespaces(*lease));
   if (!spaces_.begin(name_space))
     return fail(Code::forbidden,
                 "a virtual cluster has pods, or what they need, in {} namespaces at most",

@@ -42,8 +42,8 @@ std::vector<TokenWant> token_wants(const nlohmann::json& pod);
 
 /// Bytes that the Secret with all of them has about, at most; 0 of a pod without tokens.
 std::size_t token_bytes(const nlohmann::json& pod);
-/// The same of a pod as it is upstream, whose audiences are not known there: each has a half of
-/// what it may have.
+/// What token_bytes() says of a pod, about, by the pod as it is upstream. Upstream does not know
+/// the audiences of its tokens: each counts as one of k_longest_audience / 2 bytes.
 std::size_t token_bytes_there(const nlohmann::json& pod);
 
 /// Puts the Secret in the place of each such source of a pod's spec. Code::invalid: too many.

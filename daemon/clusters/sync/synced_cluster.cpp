@@ -481,7 +481,7 @@ void SyncedCluster::compare(const std::string& key, const json& object) {
 
 /// Namespaces upstream that the cluster has deleted.
 Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
-  ZOO_TRY(const auto found, tenants::range(api, "/api/v1/namespaces", mapping().prefix()));
+  ZOO_TRY(const auto found, read_namespaces(api));
   const auto lease = own_.take();
   const WorkTime time;
   const auto last = std::exchange(swept_spaces_, "");
@@ -534,7 +534,6 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
     queue_.add(id_, "p/" + key, Lane::then);
   }
   look_for_stray_pods();
-  ZOO_TRY_VOID(count_namespaces(*lease));
   ZOO_TRY_VOID(sweep_namespaces(*lease));
   ZOO_TRY_VOID(tokens_.patrol());
   queue_.add(id_, "k/", Lane::first);

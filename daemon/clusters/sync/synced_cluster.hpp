@@ -129,7 +129,7 @@ private:
   void set_trouble(Trouble& which, Trouble now);
   void tell_if_other();
   Result<Next> patrol();
-  Result<void> count_namespaces(upstream::ControlApi& api);
+  Result<std::vector<tenants::Found>> read_namespaces(upstream::ControlApi& api);
   Result<void> sweep_namespaces(upstream::ControlApi& api);
   Result<Next> sweep();
   Result<Next> learn_dns();

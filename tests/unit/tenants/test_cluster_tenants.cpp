@@ -20,6 +20,19 @@ bool made(tenants::TenantServiceImpl& service) {
   return must(service.of_clusters().make(k_id, "default/t1"));
 }
 
+/// The Tenant of a virtual cluster, with its namespace default.
+struct OneNamespace {
+  Room room;
+  decltype(room.service()) service = room.service();
+  std::unique_ptr<upstream::ControlApi> api = room.upstream.connect();
+  tenants::ClusterTenants& of_clusters = service->of_clusters();
+  const std::string space = "/api/v1/namespaces/clu5t3-default";
+  OneNamespace() {
+    REQUIRE(eventually([&] { return made(*service); }));
+    must(of_clusters.open_namespace(*api, k_id, "clu5t3-default"));
+  }
+};
+
 } // namespace
 
 TEST_CASE("the Tenant of a virtual cluster has nothing upstream before something is put there") {
@@ -62,14 +75,9 @@ TEST_CASE("the Tenant of a virtual cluster stands in no list, and only zood chan
   CHECK(must(service->get("foofoo")).deletion_timestamp.empty());
 }
 
-TEST_CASE("a namespace of a virtual cluster is made with its fence, once, and not taken over") {
-  Room room;
-  const auto service = room.service();
-  REQUIRE(eventually([&] { return made(*service); }));
-  const auto api = room.upstream.connect();
-  auto& of_clusters = service->of_clusters();
-  must(of_clusters.open_namespace(*api, k_id, "clu5t3-default"));
-  const std::string space = "/api/v1/namespaces/clu5t3-default";
+TEST_CASE_FIXTURE(
+    OneNamespace,
+    "a namespace of a virtual cluster is made with its fence, once, and not taken over") {
   const auto labels = room.upstream.at(space)["metadata"]["labels"];
   CHECK(labels["tenant.kubezoo.io/id"] == k_id);
   CHECK(labels["zoo.kubezoo.io/inside"] == "none");
@@ -106,14 +114,9 @@ TEST_CASE("the Tenant of a virtual cluster goes when upstream is proven to be em
   REQUIRE(eventually([&] { return made(*service); }));
 }
 
-TEST_CASE("pods that ask for a long time to end do not hold up the end of a virtual cluster") {
-  Room room;
-  const auto service = room.service();
-  REQUIRE(eventually([&] { return made(*service); }));
-  const auto api = room.upstream.connect();
-  auto& of_clusters = service->of_clusters();
-  must(of_clusters.open_namespace(*api, k_id, "clu5t3-default"));
-  const std::string space = "/api/v1/namespaces/clu5t3-default";
+TEST_CASE_FIXTURE(
+    OneNamespace,
+    "pods that ask for a long time to end do not hold up the end of a virtual cluster") {
   must(api->merge_patch(space, {{"metadata", {{"finalizers", json::array({"example.com/x"})}}}}));
   for (const auto& [name, seconds] : {std::pair("years", 3'000'000'000L), std::pair("soon", 300L)})
     room.upstream.put(space + "/pods/" + name,
